@@ -8,6 +8,8 @@
 
 PYTHON ?= python3
 ARGS ?=
+# What `make portable` tries beside $(PYTHON): those that are not on the path are named and left out.
+PYTHONS ?= 3.12 3.13
 VENV := .venv
 BIN := $(VENV)/bin
 # Twice quiet: errors are shown, but not what pip thinks of the places it looks for packages in.
@@ -23,7 +25,7 @@ DEMO := runs/demo
 SENTENCE := Saturday, May 5, 1951
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check audit bench bench-quick docs clean distclean
+.PHONY: help demo test test-long check portable audit bench bench-quick docs clean distclean
 # Two installations must not write into one environment at the same time.
 .NOTPARALLEL:
 
@@ -46,6 +48,8 @@ check: $(VENV)/.dev  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+portable: $(PYTHONS:%=.portable-%)  ## types for newer Pythons, and in them the tests that need no torch
 
 audit: $(VENV)/.dev $(VENV)/.audit  ## what is known against the packages that are installed; their licences
 	$(BIN)/python -m tools.dependencies audit $(VENV)/audit/bin/pip-audit
@@ -100,6 +104,19 @@ $(VENV)/.dev: pyproject.toml locked/test.txt $(VENV)/.torch
 	$(LOCKED) --requirement locked/test.txt
 	$(OURSELVES)
 	@touch $(VENV)/.package $@
+
+# The locked packages without torch, in an environment for each version; tests under which torch is imported are skipped.
+.portable-%: $(VENV)/.dev
+	$(BIN)/mypy --python-version $*
+	@if python$* --version > /dev/null 2>&1; then $(MAKE) --no-print-directory $(VENV)/$*/.locked && \
+	  OMP_NUM_THREADS=1 $(VENV)/$*/bin/python -m pytest -n 2 -m 'not long' -p no:cacheprovider tests/unit tests/oracle; \
+	  else echo "There is no program 'python$*' on the path: only its types were checked." >&2; fi
+
+$(VENV)/%/.locked: locked/test.txt pyproject.toml
+	python$* -m venv $(VENV)/$*
+	$(LOCKED:$(BIN)%=$(VENV)/$*/bin%) --requirement locked/test.txt
+	$(OURSELVES:$(BIN)%=$(VENV)/$*/bin%)
+	@touch $@
 
 # In an environment of its own, so that what it needs does not mix with what is audited.
 $(VENV)/.audit: $(VENV)/.made

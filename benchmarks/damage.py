@@ -11,7 +11,7 @@ import json
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -214,13 +214,18 @@ def _zip(data: bytes, rng: Random) -> bytes:
         named = rng.choice((chosen, chosen, chosen, "../outside.csv", "/outside.csv", f"{chosen}x", "a/" * 40 + "b"))
         members = {named if name == chosen else name: content for name, content in members.items()}
         members[named] = mutated(named, members[named], rng)
-        held = io.BytesIO()
-        with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in members.items():
-                archive.writestr(name, content)
-        return held.getvalue()
+        return archived(members)
     except Exception:  # what was damaged before may fail in any way, and is then damaged further
         return rng.choice(BYTES)(data, rng)
+
+
+def archived(members: Mapping[str, bytes]) -> bytes:
+    """A zip of these files, the same bytes whenever it is made: each is of 1980, as an archive has it by default."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return held.getvalue()
 
 
 def _header(data: bytes, rng: Random) -> bytes:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.damage import mutated
 from benchmarks.fuzz_readers import every_reader, valid_files
-from benchmarks.record import REPOSITORY, options, record, show
+from benchmarks.record import REPOSITORY, command, options, record, show
 
 TEXT_CASES, MODEL_CASES, QUICK_CASES = 10_000, 1_000, 20
 PATIENCE = 20.0  # seconds for a case
@@ -240,11 +240,11 @@ def main() -> None:
     if given.case is not None:
         again(names[0], given.case)
         return
-    numbers, faults = earlier(given)
+    numbers, faults, made = earlier(given)
     for name in names:
         usual = QUICK_CASES if given.quick else MODEL_CASES if readers[name].builds else TEXT_CASES
         found = tally(name, given.cases or usual)
-        numbers[name] = found.plain
+        numbers[name], made[name] = found.plain, command()
         faults = [fault for fault in faults if fault["reader"] != name] + found.faults
         print(name, found.plain, flush=True)
         for fault in found.faults[:9]:
@@ -256,7 +256,13 @@ def main() -> None:
             threads=1,
             libraries=("numpy", "openpyxl", "pyarrow", "safetensors", "tokenizers", "torch"),
             settings={"patience": PATIENCE, "memory": MEMORY, "seeds": "Random(f'{reader} {case}')"},
-            numbers={"readers": {each: numbers[each] for each in readers if each in numbers}, "faults": faults},
+            numbers={
+                "commands": {
+                    each: [name for name in made if made[name] == each] for each in dict.fromkeys(made.values())
+                },
+                "readers": {each: numbers[each] for each in readers if each in numbers},
+                "faults": faults,
+            },
         )
     columns = list(next(iter(numbers.values())))
     show(["reader", *columns], [[name, *(f"{each[key]:,}" for key in columns)] for name, each in numbers.items()])
@@ -264,13 +270,14 @@ def main() -> None:
         sys.exit(f"{len(faults):,} cases ended as none may")
 
 
-def earlier(given: Namespace) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What was found before of readers that are not asked now: each is recorded as soon as it is through."""
+def earlier(given: Namespace) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, str]]:
+    """The figures, the faults and the commands of readers that were run before: they stay where only some are asked."""
     path = (given.results or REPOSITORY / ("runs/quick" if given.quick else "results")) / "fuzz.json"
-    if not path.is_file():
-        return {}, []
+    if not given.reader or not path.is_file():
+        return {}, [], {}
     numbers = json.loads(path.read_text(encoding="utf-8"))["numbers"]
-    return numbers["readers"], numbers["faults"]
+    made = {name: each for each, names in numbers["commands"].items() for name in names}
+    return numbers["readers"], numbers["faults"], made
 
 
 def again(name: str, case: int) -> None:

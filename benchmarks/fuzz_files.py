@@ -7,9 +7,12 @@ import os
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from benchmarks.damage import archived
 
 Files = dict[str, bytes]
 WORDS = ["red", "blue", "green", "cat", "dog", "cow", "sun", "sea", "sky", "old", "new"]
@@ -33,14 +36,17 @@ def objects(**columns: list[Any]) -> bytes:
 
 
 def workbook(rows: list[list[Any]]) -> bytes:
-    """A sheet of Excel."""
+    """A sheet of Excel, the same bytes whenever it is made."""
     from openpyxl import Workbook
+    from openpyxl.writer.excel import ExcelWriter
 
     book, held = Workbook(), io.BytesIO()
     for row in rows:
         book.active.append(row)
-    book.save(held)
-    return held.getvalue()
+    book.properties.created = book.properties.modified = datetime(1980, 1, 1)
+    ExcelWriter(book, zipfile.ZipFile(held, "w")).save()  # what `book.save` does after it has looked at the clock
+    with zipfile.ZipFile(held) as archive:
+        return archived({name: archive.read(name) for name in archive.namelist()})
 
 
 def parquet(**columns: list[Any]) -> bytes:
@@ -55,11 +61,7 @@ def parquet(**columns: list[Any]) -> bytes:
 
 def zipped(**members: bytes) -> bytes:
     """An archive of files, `_` for the point in a name."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name.replace("_", "."), content)
-    return held.getvalue()
+    return archived({name.replace("_", "."): content for name, content in members.items()})
 
 
 def tarred(members: Mapping[str, bytes]) -> bytes:

@@ -8,6 +8,7 @@ Times are of one thread: those of the clock, and those of the processor, which o
 KenLM's program lmplz is on the path, it estimates the same model from the same lines, and all numbers are compared.
 """
 
+import argparse
 import math
 import os
 import shutil
@@ -15,9 +16,8 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -30,10 +30,10 @@ from seqwright.data.examples import PartName
 from seqwright.data.text import TextData, TextFiles, TextFilesSettings
 from seqwright.inputs.tokenizers import BEGIN, PAD, Tokenizer, TokenizerSettings
 from seqwright.interchange.arpa import read_arpa
-from seqwright.models.ngram import Ngram, NgramSettings
+from seqwright.models.ngram import Ngram, NgramSettings, Smoothing
 
 RESERVED = ("<pad>", "<unk>", "<s>", "</s>")
-SMOOTHINGS = ("maximum-likelihood", "add-k", "stupid-backoff", "kneser-ney", "modified-kneser-ney")
+SMOOTHINGS: tuple[Smoothing, ...] = get_args(Smoothing)
 ESTIMATED, ASKED = 20.0, 1e6  # the marks: seconds at most, tokens a second at least
 AT_ONCE = 200_000  # positions of a batch
 EVERY = 2**31  # words that a vocabulary may have, when it is to have all
@@ -65,35 +65,39 @@ def main() -> None:
         parser.add_argument(f"--{part}", type=Path, metavar="FILE", help="a line of words between spaces per sentence")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    asked_files = {part: path for part in ("valid", "test") if (path := getattr(given, part)) is not None}
-    if given.train is None and asked_files:
-        parser.error("--valid and --test need --train, the file whose n-grams are counted")
+    asked = {part: path for part in ("valid", "test") if (path := getattr(given, part)) is not None}
     if given.train is not None:
-        figures = perplexities_of(given.train, asked_files or {"train": given.train}, NgramSettings(order=given.order))
-        show(["part", "perplexity", *Figure._fields[1:]], [[part, *_shown(each)] for part, each in figures.items()])
-        return
+        print_perplexities(given.train, asked or {"train": given.train}, NgramSettings(order=given.order))
+    elif asked:
+        parser.error("--valid and --test need --train, the file whose n-grams are counted")
+    else:
+        measure(given)
+
+
+def print_perplexities(train: Path, asked: Mapping[str, Path], settings: NgramSettings) -> None:
+    """The table for files of one's own; nothing is recorded."""
+    figures = perplexities_of(train, asked, settings)
+    rows = [[part, f"{ppl:,.4f}", *(f"{count:,}" for count in counts)] for part, (ppl, *counts) in figures.items()]
+    show(["part", *Figure._fields], rows)
+
+
+def measure(given: argparse.Namespace) -> None:
+    """Times, perplexities and the comparison with lmplz, on WikiText-2, shown and recorded."""
     data = card("wikitext2").open()
     train, valid = words_of(data, "train"), words_of(data, "valid")
     if given.quick:
         train, valid, given.repetitions = train[:1000], valid[:300], 1
     pieces = [*RESERVED, *sorted({word for line in train for word in line})]
-    number = dict(zip(pieces, count()))
-    rows, asked = ([np.array([number.get(w, 1) for w in line], np.int64) for line in part] for part in (train, valid))
+    rows, asked = numbered(train, pieces), batches_of(numbered(valid, pieces))
+    tokens = sum(batch.tokens for batch in asked)
 
     model = Ngram(NgramSettings(order=given.order), vocabulary=len(pieces))
     estimating = best(lambda: estimate(model, rows), given.repetitions)
-    batches = batches_of(asked)
-    asking = best(lambda: surprise(model, batches), given.repetitions)
-    tokens = sum(batch.tokens for batch in batches)
-    perplexities = {}
-    for smoothing in SMOOTHINGS:
-        settings = NgramSettings.model_validate({"order": given.order, "smoothing": smoothing})
-        other = Ngram(settings, vocabulary=len(pieces))
-        estimate(other, rows)
-        perplexities[smoothing] = math.exp(surprise(other, batches) / tokens)
+    asking = best(lambda: surprise(model, asked), given.repetitions)
+    perplexities = by_smoothing(rows, asked, order=given.order, vocabulary=len(pieces))
     theirs = beside_lmplz(model, train, pieces)
-
     storage = model.storage()
+
     show(
         ["modified Kneser–Ney", ""],
         [
@@ -104,27 +108,21 @@ def main() -> None:
             *([f"perplexity, {name}", f"{value:,.2f}"] for name, value in perplexities.items()),
         ],
     )
-    record(
-        "ngram",
-        __doc__,
-        given,
-        threads=1,
-        libraries=["torch", "numpy"],
-        settings={"corpus": "wikitext2", "order": given.order, "lines": len(rows), "vocabulary": len(pieces)},
-        numbers={
-            "load": round(os.getloadavg()[0], 2),
-            "estimate_seconds": estimating._asdict(),
-            "asked_tokens": tokens,
-            "asked_tokens_per_second": tokens / asking.clock,
-            "asked_tokens_per_second_of_the_processor": tokens / asking.processor,
-            "marks": {"estimate_seconds": ESTIMATED, "asked_tokens_per_second": ASKED},
-            "reached": estimating.clock <= ESTIMATED and tokens / asking.clock >= ASKED,
-            "storage": [order._asdict() for order in storage],
-            # Infinity is no JSON: what was never seen has probability 0.
-            "valid_perplexity": {k: v if math.isfinite(v) else "infinite" for k, v in perplexities.items()},
-            "lmplz": theirs or "not installed",
-        },
-    )
+    settings = {"corpus": "wikitext2", "order": given.order, "lines": len(rows), "vocabulary": len(pieces)}
+    numbers = {
+        "load": round(os.getloadavg()[0], 2),
+        "estimate_seconds": estimating._asdict(),
+        "asked_tokens": tokens,
+        "asked_tokens_per_second": tokens / asking.clock,
+        "asked_tokens_per_second_of_the_processor": tokens / asking.processor,
+        "marks": {"estimate_seconds": ESTIMATED, "asked_tokens_per_second": ASKED},
+        "reached": estimating.clock <= ESTIMATED and tokens / asking.clock >= ASKED,
+        "storage": [order._asdict() for order in storage],
+        # Infinity is no JSON: what was never seen has probability 0.
+        "valid_perplexity": {k: v if math.isfinite(v) else "infinite" for k, v in perplexities.items()},
+        "lmplz": theirs or "not installed",
+    }
+    record("ngram", __doc__, given, threads=1, libraries=["torch", "numpy"], settings=settings, numbers=numbers)
 
 
 def perplexities_of(train: Path, asked: Mapping[str, Path], settings: NgramSettings) -> dict[str, Figure]:
@@ -152,12 +150,14 @@ def lines_of(path: Path) -> Iterator[str]:
     return TextFiles(TextFilesSettings(train=str(path), valid=str(path))).examples("train")
 
 
-def _shown(figure: Figure) -> list[str]:
-    return [f"{figure.perplexity:,.4f}", *(f"{number:,}" for number in figure[1:])]
-
-
 def words_of(data: TextData, part: PartName) -> list[list[str]]:
     return [line.replace("<unk>", "[unk]").split() for line in data.examples(part)]
+
+
+def numbered(lines: list[list[str]], pieces: list[str]) -> Rows:
+    """Words by their place among the pieces; a word that is not among them is the second, `<unk>`."""
+    number = {piece: place for place, piece in enumerate(pieces)}
+    return [np.array([number.get(word, 1) for word in line], np.int64) for line in lines]
 
 
 def batches_of(rows: Rows) -> list[Text]:
@@ -181,6 +181,17 @@ def estimate(model: Ngram, rows: Rows) -> None:
 def surprise(model: Ngram, batches: list[Text]) -> float:
     """Minus the logarithm of the probability of all that is wanted."""
     return -sum(float(model.log_probability(batch)[0].double().sum()) for batch in batches)
+
+
+def by_smoothing(rows: Rows, asked: list[Text], *, order: int, vocabulary: int) -> dict[str, float]:
+    """The perplexity of what is asked, of a model of the rows with each way to smooth."""
+    tokens = sum(batch.tokens for batch in asked)
+    found: dict[str, float] = {}
+    for smoothing in SMOOTHINGS:
+        model = Ngram(NgramSettings(order=order, smoothing=smoothing), vocabulary=vocabulary)
+        estimate(model, rows)
+        found[smoothing] = math.exp(surprise(model, asked) / tokens)
+    return found
 
 
 def best(run: Callable[[], Any], times: int) -> Seconds:

@@ -45,6 +45,11 @@ def options(name: str, about: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def command() -> str:
+    """What makes these numbers again: what was typed, but for where they go."""
+    return shlex.join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *_said(sys.argv[1:])])
+
+
 def _said(words: list[str]) -> list[str]:
     """What the command line says, but for where numbers and run folders go."""
     for option in ("--results", "--runs"):
@@ -69,7 +74,7 @@ def record(
     written = {
         "name": name,
         "question": (about or "").strip().split("\n", maxsplit=1)[0],
-        "command": shlex.join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *_said(sys.argv[1:])]),
+        "command": command(),
         "date": today(),
         "machine": machine(),
         "versions": versions(libraries),

@@ -49,7 +49,7 @@ def with_results(app: Sphinx, docname: str, source: list[str]) -> None:
         )
         source[0] = re.sub(r"\[([^]]+)\]\(([a-z_]+\.(?:md|json))\)", r"\1 (`results/\2`)", text)
     else:
-        source[0] = source[0].replace("](../../results/README.md", "](../results.md")
+        source[0] = re.sub(r"\]\(\.\./((?:\.\./)?)results/README\.md", r"](\1results.md", source[0])
 
 
 def setup(app: Sphinx) -> None:

@@ -2,11 +2,12 @@
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
+HAS_TORCH = importlib.util.find_spec("torch") is not None
 REPOSITORY = Path(__file__).resolve().parent.parent
 # What of the terminal, or of a service that runs the tests, would change the width or the colours of what is printed.
 TERMINAL = (
@@ -24,10 +25,34 @@ def pytest_configure() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     """Small tensors go faster alone, and sums come out in the same order on every machine."""
-    if importlib.util.find_spec("torch"):  # tests of files and tables run without it, where Python is newer than it
+    if HAS_TORCH:
         import torch
 
         torch.set_num_threads(1)
+
+
+if not HAS_TORCH:  # `make portable`: under a Python for which there is no torch at hand, the tests that need none run
+    MISSING, SKIPPED = "No module named 'torch", "Skipped: needs torch, which is not installed"
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        collector: pytest.Collector,
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """A module of tests that imports torch is skipped, and says so."""
+        report = yield
+        if report.failed and MISSING in str(report.longrepr):
+            report.outcome, report.longrepr = "skipped", (str(collector.path), 1, SKIPPED)
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """And so is a test under which torch is imported."""
+        report = yield
+        if report.failed and call.excinfo and MISSING in str(call.excinfo.value):
+            report.outcome, report.longrepr = "skipped", (str(item.path), (item.location[1] or 0) + 1, SKIPPED)
+        return report
 
 
 @pytest.fixture(scope="session", autouse=True)

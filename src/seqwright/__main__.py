@@ -27,9 +27,11 @@ def _run() -> Any:
     """The exit code of the verb that was typed."""
     import typer
 
+    from seqwright.cli.address_space import refuse_little_address_space
     from seqwright.errors import UserError, scarcity
 
     try:
+        refuse_little_address_space()
         from seqwright.cli.app import app
 
         return app(prog_name="seqwright", standalone_mode=False)

@@ -1,5 +1,6 @@
 """What may be asked of a run beyond the first verb of its task: more steps, so many candidates, an evaluation."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,8 @@ from seqwright.outputs.span import SpanOutput
 from seqwright.outputs.values import ValuesOutput, iterated
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
-from seqwright.tasks import Evaluation
+from seqwright.tasks import Evaluation, Overlap
+from seqwright.tasks.wired import Part, Wires
 
 if TYPE_CHECKING:
     from seqwright.runs import Run
@@ -97,7 +99,10 @@ def evaluation_of(run: "Run", part: PartName | None, files: Files | None, decodi
     paths = [files] if isinstance(files, str | Path) else files or []
     if files is not None and not paths:
         raise SettingError("data names no file; name at least one, or leave it out for the run's own data")
-    return chosen_data(run, [Path(each) for each in paths], part).evaluated(run, decoding)
+    found = chosen_data(run, [Path(each) for each in paths], part).evaluated(run, decoding)
+    if found.overlap is not None and found.overlap.in_training:
+        warnings.warn(found.overlap.sentence, stacklevel=4)  # where `run.evaluate` is called
+    return found
 
 
 class ChosenData(NamedTuple):
@@ -108,10 +113,11 @@ class ChosenData(NamedTuple):
     part: PartName
 
     def evaluated(self, run: "Run", decoding: Any) -> Evaluation:
-        """How good a run is on it."""
+        """How good a run is on it; of other data also how much of it was trained on, which is the last note."""
         recipe, data, part = self
         found: Evaluation = task_of(recipe.task).evaluated(recipe, data, run.inputs, run.model, part, decoding)
-        return found
+        overlap = data.overlap(run.inputs, part) if isinstance(data, BesideTraining) else None
+        return found if overlap is None else replace(found, overlap=overlap, notes=[*found.notes, overlap.sentence])
 
 
 def chosen_data(run: "Run", files: Sequence[Path], part: str | None, usual: PartName | None = None) -> ChosenData:
@@ -169,6 +175,20 @@ class BesideTraining(NamedTuple):
     def fingerprint(self, part: PartName) -> str:
         """Of the same."""
         return str((self.own if part == "train" else self.other).fingerprint(part))
+
+    def overlap(self, wires: Wires, part: PartName) -> Overlap | None:
+        """How many examples of a part have an input that was trained on, if the files are still there.
+
+        Only hashes are kept.
+        """
+        asked = Part(self, part)
+        try:
+            learnt = {wires.input.digest(example) for example in self.examples("train")}
+            read = wires.input.read_examples(wires.input.encode(asked))
+        except (UserError, OSError):  # it was there when the data was chosen
+            return None
+        digests = [wires.input.digest(example) for number, example in enumerate(asked) if number in read]
+        return Overlap(len(digests), sum(digest in learnt for digest in digests))
 
 
 def _refuse_none(name: str, count: int) -> None:

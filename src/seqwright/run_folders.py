@@ -49,12 +49,17 @@ def locked(folder: Path) -> Iterator[None]:
 def clear(folder: Path) -> None:
     """Remove what an earlier training left, and nothing else that may lie there."""
     for path in folder.iterdir():
-        half_written = path.name.startswith(".") and path.name.endswith(".writing")
-        if path.name in OURS or STEP_FOLDER.fullmatch(path.name) or half_written:
+        if is_of_training(path.name):
             if path.is_dir():
                 shutil.rmtree(path)
             else:
                 path.unlink()
+
+
+def is_of_training(name: str) -> bool:
+    """Whether a file or folder of this name, in a run folder, is what a training left."""
+    half_written = name.startswith(".") and name.endswith(".writing")
+    return name in OURS or STEP_FOLDER.fullmatch(name) is not None or half_written
 
 
 def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256: Mapping[str, str]) -> None:

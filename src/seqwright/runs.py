@@ -17,13 +17,14 @@ from torch import nn
 
 from seqwright.arguments import public
 from seqwright.batches import Batches
+from seqwright.busy_cores import Watched
 from seqwright.calls import Files, asked, evaluation_of, listed_texts
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash, expanded
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
-from seqwright.devices import keep_freed_memory, training_device
+from seqwright.devices import cores, keep_freed_memory, training_device
 from seqwright.errors import RunError, SettingError, instead
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
@@ -35,6 +36,7 @@ from seqwright.recipe_checks import refuse_unknown_metric
 from seqwright.run_folders import (
     PARTS,
     clear,
+    is_of_training,
     locked,
     refuse_changes,
     refuse_old_layout,
@@ -57,7 +59,7 @@ from seqwright.training.remarks import training_remarks
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
-from seqwright.whole_file import folder_whole, write_whole
+from seqwright.whole_file import folder_whole, restored, write_whole
 
 if TYPE_CHECKING:
     from seqwright.analysis.look import Look
@@ -176,8 +178,7 @@ def objective_of(recipe: Recipe, sizes: Mapping[str, Any] | None = None) -> Obje
     """The objective a recipe names; what it learns itself is drawn from the recipe's seed."""
     kind = chosen("objective", recipe.objective.kind, recipe.task)
     torch.manual_seed(recipe.training.seed)
-    objective: Objective = kind.load(kind.thing)(recipe.objective, **(sizes or {}))
-    return objective
+    return kind.load(kind.thing)(recipe.objective, **(sizes or {}))  # type: ignore[no-any-return]
 
 
 def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
@@ -264,7 +265,7 @@ def train(
 
 
 def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: Any, *, fresh: bool) -> Run:
-    task, device = task_of(recipe.task), training_device(recipe.training.device)
+    task, device, watched = task_of(recipe.task), training_device(recipe.training.device), Watched.now()
     world = World.from_environment(device)
     with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
         if fresh and world.first:
@@ -296,7 +297,8 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
             write_beginning(recipe, folder, text, inputs, sha256)
         metadata = _metadata(inputs)
         if objective is not None:
-            for remark in training_remarks(recipe.training, expected_steps(recipe.training, prepared.train)):
+            remarks = training_remarks(recipe.training, expected_steps(recipe.training, prepared.train))
+            for remark in [*remarks, *watched.remarks(torch.get_num_threads(), cores(), device.type)]:
                 reporter.say(f"! {remark}")
             used = fit(
                 model,
@@ -340,13 +342,11 @@ def write_run(
 ) -> Run:
     """A run of a model that was learnt elsewhere, in place of one that may be in the folder. `card` says what it is."""
     run = Run(folder, recipe, inputs, model.eval(), 1)
-    with locked(folder) if folder.exists() else nullcontext(), folder_whole(folder) as aside:
+    with locked(folder) if folder.exists() else nullcontext(), folder_whole(folder, is_of_training) as aside:
         write_beginning(recipe, aside, "", inputs, {})
         write_only_step(model, aside, metadata=_metadata(inputs))
         if text := card(run):
             write_whole(aside / "card.md", text)
-        if folder.exists():
-            clear(folder)
     return run
 
 
@@ -355,13 +355,12 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
 
     If that one is damaged, the newest whole one serves, and `notice` is told.
     """
-    folder = Path(folder)
+    folder = restored(Path(folder))
     if not folder.is_dir():
         raise RunError(f"there is no run {folder}; `seqwright train` makes one")
     if which not in {"best", "last"}:
         raise RunError(f"there is no checkpoint '{which}'; choose best or last")
-    plain = resolved_of(folder)
-    plain.pop("sha256", None)
+    plain = {name: value for name, value in resolved_of(folder).items() if name != "sha256"}
     refuse_old_layout(folder)
     recipe = recipe_from(beside_run(plain, folder), name=folder.name)
     inputs = task_of(recipe.task).loaded_inputs(folder)
@@ -388,7 +387,7 @@ def load(where: str | Path | Sequence[str | Path], *, average: Average = "probab
 
     if not isinstance(where, str | Path):
         return joined_run([load(each) for each in where], average)
-    folder = Path(where)
+    folder = restored(Path(where))
     return open_run(cached_run(folder, warnings.warn) if is_hugging_face(folder) else folder)
 
 

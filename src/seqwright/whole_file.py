@@ -11,16 +11,18 @@ import io
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
 from seqwright.errors import DataError
+from seqwright.exchange import exchange
 from seqwright.progress import remark
 
 LONGEST_NAME = 240  # bytes, of 255 that a file system takes
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
+INCOMING = ".incoming"  # the folder aside, inside of one that is replaced in place
 _asides: set[Path] = set()  # the folders that this process writes aside: they are synced as a whole when they appear
 
 
@@ -105,38 +107,97 @@ def emptied(aside: Path) -> Iterator[Path]:
 def appear(aside: Path, final: Path) -> None:
     """Sync a folder and everything in it, and let it take its name, in place of one that was there."""
     sync_folder(aside)
-    old = aside_of(final.with_name(f"{final.name}.old"))
-    shutil.rmtree(old, ignore_errors=True)
-    if final.exists():
-        final.rename(old)
-    aside.rename(final)
-    _sync_names(final.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    _take_name(aside, final)
+
+
+def _take_name(aside: Path, final: Path) -> None:
+    """In one step, where the system can do that; else the old folder is put aside first, and `restored` finds it."""
+    restored(final)
+    if not final.exists():
+        aside.rename(final)
+        _sync_names(final.parent)
+        return
+    with _locked(final):  # whoever is to write under the name that it gets waits until it is gone
+        old = aside
+        if not exchange(aside, final):
+            old = _old_of(final)
+            shutil.rmtree(old, ignore_errors=True)
+            final.rename(old)
+            aside.rename(final)
+        _sync_names(final.parent)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def restored(folder: Path) -> Path:
+    """The folder, under its name again if a process was killed between putting it aside and renaming its successor."""
+    final = folder.resolve()
+    old = _old_of(final)
+    if not final.exists() and old.exists():
+        with _locked(old):  # while its successor is being renamed there is nothing to restore
+            if not final.exists():
+                old.rename(final)
+    return folder
 
 
 @contextmanager
-def folder_whole(folder: Path) -> Iterator[Path]:
+def folder_whole(folder: Path, outdated: Callable[[str], bool] = lambda name: False) -> Iterator[Path]:
     """A folder to write files into; unless it fails, they appear in `folder` when the block ends.
 
-    What is there under other names stays. What is replaced is taken away before anything new appears: nobody reads a
-    part of the old beside a part of the new.
+    What is there under other names stays, unless it is `outdated`. The old folder stands whole until the new one does;
+    only where its name cannot be given to another folder (a mount, the folder that one is in, a parent that may not be
+    written to) are its files replaced one by one: then what is old is taken away before anything new appears.
     """
-    final = folder.resolve()
     with _told(folder):
-        if not final.exists():
-            with emptied(aside_of(final)) as aside:
-                yield aside
-                appear(aside, final)
-            return
-        with emptied(final / ".incoming") as aside:
+        final = restored(folder.resolve())
+        in_place = final.exists() and not _is_replaceable(final)
+        with emptied(final / INCOMING if in_place else aside_of(final)) as aside:
             yield aside
             sync_folder(aside)
-            names = sorted(path.name for path in aside.iterdir())
-            for name in names:
-                _remove(final / name)
-            for name in names:
-                (aside / name).rename(final / name)
-            _sync_names(final)
+            if in_place:
+                _move_into(aside, final, outdated)
+            elif final.exists():
+                _carry_over(final, aside, outdated)
+                _take_name(aside, final)
+            else:
+                _take_name(aside, final)
+
+
+def _is_replaceable(final: Path) -> bool:
+    """Whether another folder can have the name, and nobody's shell is left in one that is gone."""
+    here = Path.cwd()
+    return os.access(final.parent, os.W_OK | os.X_OK) and not final.is_mount() and final not in {here, *here.parents}
+
+
+def _carry_over(final: Path, aside: Path, outdated: Callable[[str], bool]) -> None:
+    """Let what stays be in the new folder too, by links where the file system has them."""
+    new = {path.name for path in aside.iterdir()}
+    for path in final.iterdir():
+        if path.name in new or path.name == INCOMING or outdated(path.name):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, aside / path.name, symlinks=True, copy_function=_link)
+        else:
+            _link(path, aside / path.name)
+    shutil.copystat(final, aside)
+    flush(aside)
+
+
+def _link(path: Path | str, other: Path | str) -> None:
+    try:
+        os.link(path, other, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, other, follow_symlinks=False)
+
+
+def _move_into(aside: Path, final: Path, outdated: Callable[[str], bool]) -> None:
+    """Nobody reads a part of the old beside a part of the new."""
+    names = sorted(path.name for path in aside.iterdir())
+    for path in sorted(final.iterdir()):
+        if path.name in names or outdated(path.name):
+            _remove(path)
+    for name in names:
+        (aside / name).rename(final / name)
+    _sync_names(final)
 
 
 def sync_folder(folder: Path) -> None:
@@ -173,6 +234,11 @@ def aside_of(final: Path) -> Path:
     return final.with_name(f".{name}.writing")
 
 
+def _old_of(final: Path) -> Path:
+    """Where a folder is put aside, while its successor takes its name in two steps."""
+    return aside_of(final.with_name(f"{final.name}.old"))
+
+
 def _claimed(aside: Path, flags: int) -> Claim:
     """The file or the folder, made where it is not there, with its lock; waits while another process has that."""
     while True:
@@ -204,6 +270,16 @@ def _lock(descriptor: int, aside: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, FOLDER)
+    try:
+        _lock(descriptor, folder)
+        yield
+    finally:
+        _release(descriptor)
 
 
 def _is_still(aside: Path, descriptor: int) -> bool:

@@ -298,6 +298,10 @@ def test_eval_of_other_data_says_what_of_it_was_trained_on(tiny: Tiny, run: Any)
     assert cut or told[1] == told[2]
     (report,) = (path for path in Path("run/eval").glob("train*.json") if "files" in path.read_text(encoding="utf-8"))
     assert json.loads(report.read_text(encoding="utf-8"))["evaluated"]["in_training"] == int(told[1].replace(",", ""))
+    with pytest.warns(UserWarning, match=re.escape(told[0])) as warned:
+        found = sw.load("run").evaluate(data=trained)
+    assert [one.filename for one in warned] == [__file__]
+    assert found.notes[-1] == f"{told[0]}, with the same input: the scores are optimistic"
 
 
 @every("verb")

@@ -150,6 +150,12 @@ def test_words_that_are_no_pieces_are_left_out_and_counted(tmp_path: Path) -> No
         ("<s> the\t-0.05", "<s> the\tnan", ":16 has '-0.4\t<s> the\tnan', expected a logarithm of a probability"),
         ("<s> the\t-0.05", "<s> the\tinf", "and a finite weight after them"),
         ("ngram 3=2", f"ngram 3={'9' * 5000}", "expected 'ngram 3=NUMBER'"),
+        (
+            "ngram 3=2",
+            "".join(f"ngram {n}=2\n" for n in range(3, 8)).strip(),
+            "has n-grams of 7 orders; there are models of order 1 to 6",
+        ),
+        (BY_HAND, "\\data\\\n\n\\end\\\n", "has n-grams of 0 orders"),
         ("-0.8\tthe the", "-0.8\tcat the", "3-grams whose first 2 words are not among its 2-grams"),
         ("-0.2\tthe the cat", "-0.2\t<s> the cat", "has a 3-gram twice"),
     ],

@@ -122,6 +122,19 @@ def test_the_season_is_found_under_noise_and_trend(period: int) -> None:
     assert season([values[:, None], values[::-1, None]], 50) == period
 
 
+@pytest.mark.parametrize("period", [41, 51])
+def test_the_season_is_found_beneath_what_changes_slowly(period: int) -> None:
+    """A year beneath the days makes near steps more alike than far ones, which would move the peak to a shorter lag."""
+    time = np.arange(2003)
+    values = np.sin(2 * np.pi * time / period) + 3 * np.sin(2 * np.pi * time / 500) + 0.1 * drawn(len(time))
+    assert season([values[:, None]], 100) == period
+
+
+def test_random_walks_have_no_season() -> None:
+    found = [season([np.cumsum(drawn(397, 1, seed=seed), 0)], 50) for seed in range(50)]
+    assert found.count(1) >= 48
+
+
 def test_of_a_period_and_its_multiples_the_first_is_the_season() -> None:
     """Beside a channel of noise, which may well lift the second peak above the first."""
     wave = np.sin(np.pi * np.arange(400) / 2)

@@ -10,13 +10,14 @@ import torch
 
 from seqwright.batches import Place
 from seqwright.cli import checking
-from seqwright.cli.checking import Timing
+from seqwright.comparison import pace
 from seqwright.data.examples import PartName
 from seqwright.data.pairs import PairFiles, PairFilesSettings
 from seqwright.kinds import task_of
 from seqwright.objectives.next_token import NextToken
 from seqwright.progress import Progress
-from seqwright.recipe import recipe_from
+from seqwright.recipe import Recipe, recipe_from
+from seqwright.training import loop
 
 Check = Callable[..., str]
 TINY = [
@@ -135,11 +136,14 @@ def test_the_estimate_computes_as_training_will(
     check: Check, monkeypatch: pytest.MonkeyPatch, able: bool, precision: str, computed: bool
 ) -> None:
     monkeypatch.setattr(checking, "computes_bfloat16", lambda device: able)
+    monkeypatch.setattr(loop, "computes_bfloat16", lambda device: able)
     monkeypatch.setattr(checking, "objective_of", lambda recipe: Recording())
+    monkeypatch.setattr(pace, "objective_of", lambda recipe: Recording())
     Recording.asked.clear()
     write(numbers(50))
     out = check(f"training.precision={precision}", "training.device=cpu", "training.steps=5")
-    assert Recording.asked == [computed] * (checking.TIMED_BATCHES + 3)
+    assert len(Recording.asked) > pace.TRIED + 3
+    assert set(Recording.asked) == {computed}
     assert f"tokens/s in {'bfloat16' if computed else 'float32'})" in out
     assert ("no instructions for bfloat16: training computes in float32" in out) == (
         precision == "bfloat16" and not able
@@ -150,11 +154,13 @@ def test_the_estimate_computes_as_training_will(
 def test_bfloat16_is_recommended_where_it_was_faster(
     check: Check, monkeypatch: pytest.MonkeyPatch, able: bool, seconds: float, said: bool
 ) -> None:
-    def timing(*_: Any, precision: str) -> Timing:
-        return Timing({"float32": 1.0, "bfloat16": seconds}[precision], 100)
+    def timed(recipe: Recipe, *_: Any) -> float:
+        assert recipe.training.precision == "bfloat16"
+        return seconds
 
     monkeypatch.setattr(checking, "computes_bfloat16", lambda device: able)
-    monkeypatch.setattr(checking, "_timing", timing)
+    monkeypatch.setattr(checking, "measured_pace", lambda *_, **__: pace.Pace(step=1.0))
+    monkeypatch.setattr(checking, "seconds_per_step", timed)
     write(numbers(50))
     out = check("training.device=cpu", "training.steps=5")
     told = ["! training.precision=bfloat16 would be faster here, about 2.0 times"] if said else []

@@ -8,10 +8,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import seqwright as sw
 from seqwright.data.labelled_series import label_place
 from seqwright.data.rows import PLAIN
+from seqwright.errors import UserError
 from tests.story.command import typed
 from tests.story.conftest import Say
 
@@ -173,7 +176,43 @@ def test_what_is_no_series_is_refused(home: Path, say: Say) -> None:
     assert "a row is a label and the values of a series" in err
 
 
-def test_look_says_what_to_do_instead(say: Say) -> None:
-    code, out, err = say("look", "runs/shapes", "0.1,0.2")
+def test_look_draws_what_the_label_of_each_series_hangs_on(home: Path, say: Say) -> None:
+    """Given as text, in a file with labels, or one of each label that it was validated on."""
+    (home / "three.tsv").write_text(rows(3, seed=5), encoding="utf-8")
+    code, out, err = say("look", "runs/shapes", "--file", "three.tsv", "-o", "drawn")
+    assert code == 0, err
+    told = re.findall(
+        r"(\w+) 0\.\d{4}( \(it is \w+\))?: half of the saliency lies on \d+ of \d+ steps, most on step \d+; decided",
+        out,
+    )
+    assert len(told) == 3
+    drawn = sorted(path.name for path in (home / "drawn").iterdir())
+    assert drawn == sorted(
+        f"saliency-{number}-{label}.{form}" for number, (label, _) in enumerate(told, 1) for form in ("png", "svg")
+    )
+    code, out, err = say("look", "runs/shapes")
+    assert code == 0, err
+    assert len(out.splitlines()) == len(SHAPES)
+    code, out, err = say("look", "runs/shapes", "0, -0.3, -0.6, -0.9, -1.2, -1.5, -1.8, -2.1", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["label"] == "falling"
+    assert len(found["saliency"]) == 8
+    assert [each["steps"] for each in found["course"]] == list(range(1, 9))
+    assert "target" not in found
+    code, out, err = say("look", "runs/shapes", "0.1,0.2", "--lens")
     assert (code, out) == (2, "")
-    assert "reads no text; look draws models that do; see how good it is with `seqwright eval runs/shapes`" in err
+    assert "--lens is for models that read texts" in err
+
+
+def test_python_shows_the_same_of_a_series(home: Path) -> None:
+    run = sw.load(home / "runs/shapes")
+    seen = run.look(np.array([0.0, 0.3, 0.6, 0.9, 1.2, 1.5, 1.8]))
+    (found,) = seen.data
+    assert found.label == "rising"
+    assert list(seen.figures()) == ["saliency-1-rising"]
+    assert seen.figure() is not None
+    prediction = run(np.array([0.0, 0.3, 0.6, 0.9, 1.2, 1.5, 1.8]))
+    assert found.probability_KL[-1] == pytest.approx(list(prediction.probabilities.values()), abs=1e-6)
+    with pytest.raises(UserError, match="of which 'saliency' is seen, not 'lens'"):
+        run.look("0.1 0.2", "lens")

@@ -1,6 +1,11 @@
 """kill -9 during any verb: nothing is half-written under a final name, and the same command again succeeds."""
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,6 +159,41 @@ def test_a_comparison_that_is_killed_goes_on(number: int, server: ForkServer, ho
     written = {path.name for path in (tmp_path / "home" / "runs" / "one").iterdir()}
     assert written >= {"table.html", "table.json", "table.md"}
     assert not any(name.startswith(".") for name in written)
+
+
+TRAINED_ROW = 'name = "one"\n[[rows]]\nname = "bert"\nrecipe = "recipe.toml"\n'
+STEPS = "training = { steps = 60, save_every = 2, validate_every = 60 }\n"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("killed", ["the child", "both", "the child and what it started"])
+def test_a_comparison_whose_training_is_killed_says_so_and_goes_on(killed: str, tmp_path: Path) -> None:
+    """The process that trains a row dies by kill -9, alone or with the one that waits for it."""
+    FAMILIES["classification"].write(tmp_path)
+    (tmp_path / "one.toml").write_text(TRAINED_ROW + STEPS, encoding="utf-8")
+    words = [sys.executable, "-m", "seqwright", "compare", "one.toml"]
+    environment = {**os.environ, "SEQWRIGHT_CACHE": str(tmp_path / ".cache"), "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    ) as parent:
+        while not [*tmp_path.glob("runs/**/step-*")] and parent.poll() is None:
+            time.sleep(0.01)
+        (child,) = map(int, Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split())
+        if killed == "both":
+            os.killpg(parent.pid, signal.SIGKILL)
+        (os.kill if killed == "the child" else os.killpg)(child, signal.SIGKILL)
+        said = parent.communicate(timeout=200)[0].decode()
+    assert parent.returncode == (-signal.SIGKILL if killed == "both" else 1), said
+    if killed != "both":
+        last = said.splitlines()[-1]
+        assert last.startswith("seqwright compare: row 'bert' is missing: its process ended by signal 9"), said
+    assert "Traceback" not in said
+    assert damaged(tmp_path) == []
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "resuming from step" in done.stderr
+    assert {path.name for path in (tmp_path / "runs" / "one").iterdir()} >= {"table.html", "table.json", "table.md"}
+    assert not [*(tmp_path / "runs").rglob(".*")]
 
 
 def test_what_is_written_in_place_would_be_found(tmp_path: Path) -> None:

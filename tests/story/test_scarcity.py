@@ -1,6 +1,7 @@
 """A disk, memory, files or permissions that run out are one sentence, exit code 2, and nothing is lost."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from benchmarks.killing import Ended, ForkServer, Moment, Scarcity
 from benchmarks.small_recipes import FAMILIES
 from benchmarks.survival import contents
+from seqwright.cli.address_space import LEAST
 from seqwright.errors import scarcity
 
 NOBODY = 65534
@@ -151,6 +153,31 @@ def test_memory_that_runs_out_is_a_sentence_and_the_checkpoint_stays(server: For
     words = ("train", "recipe.toml", "--run", "large", "model.width=512", "training.tokens=9000")
     little = Scarcity(memory=60 * 2**20)
     refused(server.run(*words, folder=home, scarcity=little), "memory ran out", "training.tokens")
+
+
+def under_ulimit(size: int, *words: str, folder: Path) -> Ended:
+    """A command typed where `ulimit -v` says how much memory may be mapped, in bytes."""
+    limited = f"ulimit -v {size // 1024}; exec {shlex.quote(sys.executable)} -m seqwright {shlex.join(words)}"
+    done = subprocess.run(["sh", "-c", limited], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+    return Ended(done.returncode, done.stderr, {})
+
+
+@pytest.mark.parametrize("verb", ["train", "eval", "classify", "translate"])
+@pytest.mark.parametrize("megabytes", [150, 550, 870, 1100, 1535])  # SIGINT, abort, for ever, a bad address
+def test_too_little_address_space_is_a_sentence_before_a_library_is_loaded(
+    megabytes: int, verb: str, home: Path
+) -> None:
+    words = {"train": ("recipe.toml", "--run", "other"), "eval": ("run",)}.get(verb, ("run", "the sea was fine"))
+    ended = under_ulimit(megabytes * 2**20, verb, *words, folder=home)
+    refused(ended, f"may map {megabytes:,} MB of memory (ulimit -v)", "need 1,536", "raise that limit")
+    assert ended.said.count("\n") == 1
+    assert not (home / "other").exists()
+
+
+@pytest.mark.long
+def test_with_the_least_address_space_that_is_asked_for_it_trains(home: Path) -> None:
+    ended = under_ulimit(LEAST, "train", "recipe.toml", "--run", "other", "training.steps=2", folder=home)
+    assert ended.code == 0, ended.said
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from benchmarks.survival import (
     shortcomings,
     survived,
 )
+from seqwright.runs import open_run
 
 
 @pytest.fixture(scope="module")
@@ -192,3 +193,28 @@ def test_a_run_that_is_copied_while_it_trains_opens(server: ForkServer, tmp_path
     again = [*words[:-4], "copy", *words[-3:]]
     assert server.run(*again, folder=tmp_path).code == 0
     assert contents(tmp_path / "copy").keys() == contents(tmp_path / "run").keys()
+
+
+@pytest.mark.long
+def test_every_copy_of_a_run_that_is_training_opens_and_predicts(tmp_path: Path) -> None:
+    """`cp -r` in a loop beside a real training that saves all the time; where it must, a copy says what it uses."""
+    family, copies = FAMILIES["classification"], 20
+    family.write(tmp_path)
+    words = [*family.command(steps=100_000, save_every=3), "training.keep=3"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqwright", *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as training:
+        while newest(tmp_path / "run") == 0 and training.poll() is None:
+            time.sleep(0.01)
+        for number in range(copies):
+            subprocess.run(["cp", "-r", "run", f"copy-{number}"], cwd=tmp_path, stderr=subprocess.DEVNULL, check=False)
+        assert training.poll() is None
+        training.kill()
+    steps = []
+    for number in range(copies):
+        told: list[str] = []
+        run = open_run(tmp_path / f"copy-{number}", which="last", notice=told.append)
+        assert run("the sea was fine").label in {"good", "bad"}
+        assert all(f"using step {run.step} instead" in sentence for sentence in told)
+        steps.append(run.step)
+    assert max(steps) > min(steps)

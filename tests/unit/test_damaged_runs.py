@@ -71,6 +71,11 @@ def test_a_size_that_nothing_has_is_refused(size: str, tmp_path: Path) -> None:
         load_fields(Reading, tmp_path / "reading.json")
 
 
+def test_a_file_of_an_input_that_is_missing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"reading\.json is missing; expected what training wrote there: restore it"):
+        load_fields(Reading, tmp_path / "reading.json")
+
+
 def test_sizes_of_training_can_be_loaded(tmp_path: Path) -> None:
     for size in (1, 2**53):
         (tmp_path / "reading.json").write_text(json.dumps({"longest": size}))

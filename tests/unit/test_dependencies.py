@@ -25,6 +25,7 @@ def test_a_lock_file_has_what_its_target_asks_for_in_the_pinned_versions_with_ha
 
 
 def test_what_the_demo_installs_is_a_part_of_what_the_tests_install() -> None:
+    pytest.importorskip("torch")  # what it needs is read from what is installed
     demo, test = (closure(wanted(extras), pinned()) for extras in LOCKS.values())
     assert demo < test
     assert {"torch", "sympy", "pydantic-core"} <= demo

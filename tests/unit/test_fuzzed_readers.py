@@ -4,6 +4,7 @@
 """
 
 import shutil
+import time
 import warnings
 from pathlib import Path
 from random import Random
@@ -82,6 +83,20 @@ def test_the_same_chance_gives_the_same_damage_and_mostly_some() -> None:
     every = [mutated("a.json", data, Random(number)) for number in range(50)]
     assert every == [mutated("a.json", data, Random(number)) for number in range(50)]
     assert sum(each != data for each in every) > 40
+
+
+@pytest.mark.parametrize("name", ["labelled-xlsx", "labelled-zip", "run-ngram", "run-tags"])
+def test_a_case_is_the_same_whenever_and_wherever_it_is_made(
+    name: str, box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = valid_files(name)
+    cases = [mutated(path, files[path], Random(number)) for number, path in enumerate(sorted(files) * 7)]
+    (box / "elsewhere").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(box / "elsewhere"))
+    later = time.time() + 12345
+    monkeypatch.setattr("time.time", lambda: later)
+    assert every_reader()[name].files() == files
+    assert cases == [mutated(path, files[path], Random(number)) for number, path in enumerate(sorted(files) * 7)]
 
 
 def leave(folder: Path) -> None:

@@ -32,6 +32,13 @@ def test_another_value_than_the_usual_one_is_a_change(tmp_path: Path) -> None:
         refuse_changes(read_recipe("copy", ["training.steps=9", "training.lowest=0.1"]), folder)
 
 
+def test_a_run_cannot_be_resumed_for_fewer_steps_than_it_has(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run", read_recipe("copy", ["training.steps=9"]))
+    refuse_changes(read_recipe("copy", ["training.steps=5"]), folder)
+    with pytest.raises(RunError, match=r"has already trained 5 steps; training\.steps = 4 cannot be fewer"):
+        refuse_changes(read_recipe("copy", ["training.steps=4"]), folder)
+
+
 def test_a_setting_that_was_left_out_and_is_given_is_a_change(tmp_path: Path) -> None:
     folder = begun(tmp_path / "run", read_recipe("copy", ["training.steps=9"]))
     with pytest.raises(RunError, match=r"training\.layer_decay was None and is 0\.5"):

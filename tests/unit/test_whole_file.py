@@ -3,17 +3,20 @@
 import errno
 import fcntl
 import gzip
+import json
 import os
 import stat
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from seqwright.errors import DataError
+from seqwright.exchange import exchange
 from seqwright.whole_file import (
     appear,
     aside_of,
@@ -176,6 +179,7 @@ def test_no_part_of_the_old_ever_stands_beside_a_part_of_the_new(
         seen()
         unlink(self, **given)
 
+    monkeypatch.setattr(Path, "is_mount", lambda self: True)  # so that it is replaced in place
     with folder_whole(tmp_path) as aside:
         for name in ("config.json", "weights"):
             (aside / name).write_text("new")
@@ -194,6 +198,124 @@ def test_a_folder_in_the_place_of_another_never_leaves_both(tmp_path: Path) -> N
         appear(aside, final)
     assert names(tmp_path) == ["step"]
     assert names(final) == ["new"]
+
+
+KILLED = """
+# Replace a folder in a process that dies before its n-th call to the system, for n = 1, 2, … until it lives.
+import json, os, shutil, signal, sys
+from pathlib import Path
+from seqwright import whole_file
+from seqwright.whole_file import folder_whole, restored
+if sys.argv[1] == "renames":
+    whole_file.exchange = lambda one, other: False
+
+def replace(home):
+    with folder_whole(home / "model", lambda name: name == "gone") as aside:
+        (aside / "config").write_text("new")
+        (aside / "weights").write_text("new")
+
+def kill_at(number):
+    calls = 0
+    def hear(frame, event, arg):
+        nonlocal calls
+        if event == "c_call" and getattr(arg.__self__, "__name__", "") == "posix":
+            calls += 1
+            if calls == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.setprofile(hear)
+
+def state(folder):
+    files = {path.name: path.read_text() for path in folder.iterdir()} if folder.is_dir() else {}
+    return " ".join(f"{name}={text}" for name, text in sorted(files.items()))
+
+found, number = [], 0
+while True:
+    number += 1
+    home = Path(sys.argv[2]) / str(number)
+    (home / "model").mkdir(parents=True)
+    for name in ("config", "weights", "gone"):
+        (home / "model" / name).write_text("old")
+    (home / "model" / "notes").write_text("mine")
+    child = os.fork()
+    if not child:
+        kill_at(number)
+        replace(home)
+        sys.setprofile(None)
+        os._exit(0)
+    died = os.waitpid(child, 0)[1] != 0
+    stood = state(home / "model")
+    seen = state(restored(home / "model"))
+    replace(home)
+    found.append([died, stood, seen, state(home / "model"), sorted(path.name for path in home.iterdir())])
+    if not died:
+        break
+print(json.dumps(found))
+"""
+OLD, NEW = "config=old gone=old notes=mine weights=old", "config=new notes=mine weights=new"
+
+
+@pytest.mark.parametrize("way", ["exchange", "renames"])
+def test_a_folder_that_is_replaced_stands_whole_whenever_the_process_is_killed(way: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", KILLED, way, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    *killed, last = json.loads(done.stdout)
+    assert last[:2] == [False, NEW]
+    assert len(killed) > 30
+    assert all(died for died, *_ in killed)
+    stood = [state for _, state, *_ in killed]
+    assert {OLD, NEW} <= {*stood} <= ({OLD, NEW} if way == "exchange" else {OLD, NEW, ""})
+    assert {state for _, _, state, *_ in killed} == {OLD, NEW}  # the next command finds one of them
+    assert {(state, *left) for *_, state, left in killed} == {(NEW, "model")}
+
+
+def test_two_folders_change_places_or_nothing_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    assert exchange(tmp_path / "one", tmp_path / "other")
+    assert (names(tmp_path / "one"), names(tmp_path / "other")) == (["other"], ["one"])
+    with pytest.raises(FileNotFoundError):
+        exchange(tmp_path / "one", tmp_path / "nowhere")
+    for number in (errno.EINVAL, errno.ENOSYS):
+        monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: SimpleNamespace(renameat2=lambda *_: -1))
+        monkeypatch.setattr("ctypes.get_errno", lambda number=number: number)
+        assert not exchange(tmp_path / "one", tmp_path / "other")
+
+
+def test_the_folder_that_one_is_in_stays_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell would be left in a folder that is gone."""
+    (tmp_path / "model" / "deep").mkdir(parents=True)
+    before = (tmp_path / "model").stat().st_ino
+    for here in ("model/deep", "model", "."):
+        monkeypatch.chdir(tmp_path / here)
+        with folder_whole(tmp_path / "model") as aside:
+            (aside / "new").write_text(here)
+        assert (tmp_path / "model" / "new").read_text() == here
+        assert ((tmp_path / "model").stat().st_ino == before) == (here != ".")
+    assert names(tmp_path / "model") == ["deep", "new"]
+
+
+def test_what_stays_is_linked_or_copied_with_its_links_and_the_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "model"
+    (model / ".git").mkdir(parents=True)
+    (model / ".git" / "head").write_text("main")
+    (model / "link").symlink_to("nowhere")
+    model.chmod(0o750)
+    for linked in (True, False):
+        of_head = (model / ".git" / "head").stat().st_ino
+        with folder_whole(model) as aside:
+            (aside / "config").write_text("new")
+        assert ((model / ".git" / "head").stat().st_ino == of_head) == linked
+        assert (model / ".git" / "head").read_text() == "main"
+        assert (model / "link").readlink() == Path("nowhere")
+        assert stat.S_IMODE(model.stat().st_mode) == 0o750
+
+        def no_links(*_: object, **__: object) -> None:
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+        monkeypatch.setattr(os, "link", no_links)
 
 
 def test_the_files_of_a_folder_are_synced_once_before_it_appears(

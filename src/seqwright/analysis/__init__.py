@@ -12,6 +12,7 @@ from seqwright.analysis.gradients import beginnings_of, own_text, passage_of, re
 from seqwright.analysis.lens import lens_of
 from seqwright.analysis.look import DRAWN, Look
 from seqwright.analysis.reading import foretells, reads_text
+from seqwright.analysis.saliency import labels_series, saliencies_of, series_given
 from seqwright.analysis.units import activations_of
 from seqwright.errors import DataError, RunError, SettingError, brief, instead
 from seqwright.layers.scanning import RecurrentLayer
@@ -28,10 +29,14 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Mappi
     """What is seen of a run: attention where it has any, else its units, or what is asked for by the name of `DRAWN`.
 
     `given` is a text, or a mapping of the texts that belong together; for gradients of a language model, or of a
-    series, it may be left out. `decoding` are settings of that section, in place of the recipe's.
+    series, it may be left out. A classifier of series shows what the label of a series hangs on, or of a list of them;
+    left out, of one of each label that it was validated on. `decoding` are settings of that section, in place of the
+    recipe's.
     """
     if isinstance(run.inputs, EnsembleWires):
         raise RunError("an ensemble has several models, and one is looked into; load one run")
+    if labels_series(run):
+        return _inside_series(run, given, what)
     if not (reads_text(run) or (what in THROUGH_TIME and isinstance(run.output, ValuesOutput))):
         raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text; look is for models that do")
     texts = _texts(given)
@@ -45,6 +50,14 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Mappi
     if not texts and not isinstance(run.output, ValuesOutput):
         raise DataError(f"there is nothing to look at: give a text that {run.folder} shall read")
     return Look(sight, run.folder.name, " · ".join(texts), _seen(run, sight, texts, decoding or {}))
+
+
+def _inside_series(run: Run, given: Any, what: str | None) -> Look:
+    """What is seen of a classifier of series: of one series or a list of them, or of those it was validated on."""
+    if what not in {None, "saliency"}:
+        raise SettingError(f"{run.folder} learnt {run.recipe.task}, of which 'saliency' is seen, not {what!r}")
+    found = saliencies_of(run, series_given(run, given))
+    return Look("saliency", run.folder.name, ", ".join(each.label for each in found), found)
 
 
 def _seen(run: Run, sight: str, texts: Sequence[str], decoding: Mapping[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from seqwright.pictures.beam_tree import beam_tree
 from seqwright.pictures.gradients import gradient_picture
 from seqwright.pictures.initialisations import initialisation_picture
 from seqwright.pictures.lens import lens_table
+from seqwright.pictures.saliency import saliency_picture
 from seqwright.pictures.surprisal import surprisal_picture
 from seqwright.pictures.units import UnitsPanel, state_map
 
@@ -102,6 +103,15 @@ def _initialisations(look: Look) -> "Figures":
     return {look.what: initialisation_picture(look.data, title=f"{look.run}: before training")}
 
 
+def _saliency(look: Look) -> "Figures":
+    return {
+        f"{look.what}-{number}-{found.label}": saliency_picture(
+            found, title=f"{look.run}: {found.label}, {100 * found.probability_KL[-1, 0]:.1f} %"
+        )
+        for number, found in enumerate(look.data, start=1)
+    }
+
+
 def _beam_tree(look: Look) -> "Figures":
     title = f"{look.run}, beam search: {legible(look.text, 200)}\n→ {legible(look.data.text, 200)}"
     return {look.what: beam_tree(look.data.twigs, look.data.best, title=title)}
@@ -114,5 +124,6 @@ DRAWN: "dict[str, Callable[[Look], Figures]]" = {
     "surprisal": _surprisal,
     "gradients": _gradients,
     "initialisations": _initialisations,
+    "saliency": _saliency,
     "beam-tree": _beam_tree,
 }

@@ -1,33 +1,44 @@
 """`check`: look at the data and the model before time is spent on them."""
 
 import resource
-import statistics
 import sys
 import time
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
 from rich.console import Console
 from torch import nn
 from torch.optim import Optimizer
 
 from seqwright.batches import Batches, Place
+from seqwright.busy_cores import Watched
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, print_table, say
-from seqwright.comparison.pace import measured_pace, until_now
-from seqwright.devices import computes_bfloat16, device_of, training_device
+from seqwright.comparison.measuring import mean_tokens
+from seqwright.comparison.pace import Clock, measured_pace, seconds_per_step, until_now
+from seqwright.devices import computes_bfloat16, cores, device_of, training_device
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
+from seqwright.model_card import draw_curve, write_card
 from seqwright.objectives.objective import LossPart, Objective
 from seqwright.recipe import Recipe, read_recipe, validated
-from seqwright.runs import Run, data_of, model_of, objective_of, parameters, set_up_cpu, source_of, weights_of
+from seqwright.runs import (
+    Run,
+    data_of,
+    model_of,
+    objective_of,
+    open_run,
+    parameters,
+    set_up_cpu,
+    source_of,
+    weights_of,
+)
 from seqwright.training.counting import Counter, Stored
 from seqwright.training.remarks import training_remarks
 from seqwright.training.schedule import expected_steps
 from seqwright.training.weights import transferred
 
-TIMED_BATCHES = 8
 FEW_ROWS, OVERFIT_STEPS = 8, 80
 COUNTED_TOKENS = 1_000_000  # enough to see how what is kept grows
 MANY_EPOCHS = 200  # passes over the training part, above which a model of any use has long stopped learning
@@ -40,17 +51,19 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     if recipe.taught:  # look without asking the teacher
         recipe = recipe._replace(objective=validated("objective", {}, recipe.task))
     set_up_cpu(recipe)
+    begun, clock, watched = until_now(), Clock(), Watched.now()
     task, data = task_of(recipe.task), data_of(recipe)
     say("reading the data …")
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
+    start = begun + clock.seconds()
     checked, batches = task.checked(recipe, data, inputs)
-    start = until_now()
     print_table(checked.columns, checked.rows)
     if recipe.descends:
-        tried, told = _timed(recipe, data, inputs, batches, start)
+        tried, told = _timed(recipe, data, inputs, start)
         overfitted, doubts = _overfitting(recipe, source, inputs, batches)
         tried, told = tried | overfitted, doubts + told
+        told += watched.remarks(torch.get_num_threads(), cores(), training_device(recipe.training.device).type)
     else:
         tried, told = _counted(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():
@@ -96,19 +109,20 @@ def _overfitting(
     return facts, [told] if last > first / 4 else []
 
 
-def _timed(
-    recipe: Recipe, data: Any, inputs: Any, batches: Batches[Any], start: float
-) -> tuple[dict[str, str], list[str]]:
-    """Parameters, batches, and how long and how much memory training will take, from a few real steps; remarks."""
-    say("timing a few steps …")
+def _timed(recipe: Recipe, data: Any, inputs: Any, start: float) -> tuple[dict[str, str], list[str]]:
+    """Parameters, batches, and how long and how much memory training will take, from a short one; remarks.
+
+    `start` is how long it took until the data was read.
+    """
+    say("timing a short training …")
     settings, device = recipe.training, training_device(recipe.training.device)
-    model, objective = model_of(recipe, inputs.sizes()).to(device), objective_of(recipe).to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.0)  # moves nothing, but costs what it costs
-    timing = _timing(model, objective, optimizer, batches, precision=_precision(recipe))
+    clock = Clock()
+    prepared = task_of(recipe.task).prepared(recipe, data, inputs)
+    start, batches = start + clock.seconds(), prepared.train
+    model = model_of(recipe, inputs.sizes()).to(device)
+    pace = measured_pace(recipe, data, inputs, prepared, model, start=start, finish=_written_for_people)
     count, steps = batches.in_epoch(0), expected_steps(settings, batches)
-    say("timing a validation …")
-    pace = measured_pace(recipe, data, inputs, model, start=start)._replace(step=timing.seconds * settings.accumulate)
-    seconds, speed = pace.training(steps, settings.validate_every), timing.tokens / timing.seconds
+    seconds, speed = pace.training(steps, settings), mean_tokens(batches) * settings.accumulate / pace.step
     passes = steps * settings.accumulate / count
     facts = {
         "parameters": f"{parameters(model):,}",
@@ -123,9 +137,9 @@ def _timed(
     if settings.precision == "bfloat16" and _precision(recipe) != "bfloat16":
         remarks.append(f"this {device.type} has no instructions for bfloat16: training computes in float32")
     if settings.precision == "float32" and computes_bfloat16(device):
-        other = _timing(model, objective, optimizer, batches, precision="bfloat16")
-        if timing.seconds > WORTHWHILE * other.seconds:
-            gain = timing.seconds / other.seconds
+        halved = recipe._replace(training=settings.model_copy(update={"precision": "bfloat16"}))
+        gain = pace.step / seconds_per_step(halved, model, batches)
+        if gain > WORTHWHILE:
             remarks.append(f"training.precision=bfloat16 would be faster here, about {gain:.1f} times")
     return facts, remarks
 
@@ -135,24 +149,10 @@ def _precision(recipe: Recipe) -> str:
     return recipe.training.precision if computes_bfloat16(training_device(recipe.training.device)) else "float32"
 
 
-class Timing(NamedTuple):
-    """How long a batch takes, and how many real tokens it holds."""
-
-    seconds: float
-    tokens: float
-
-
-def _timing(
-    model: nn.Module, objective: Objective, optimizer: Optimizer, batches: Batches[Any], *, precision: str
-) -> Timing:
-    device, seconds, tokens = device_of(model), [], []
-    for index in np.linspace(0, batches.in_epoch(0) - 1, TIMED_BATCHES).astype(int).tolist():
-        batch = batches.at(Place(0, index)).to(device)
-        began = time.perf_counter()
-        _step(model, objective, optimizer, batch, precision)
-        seconds.append(time.perf_counter() - began)
-        tokens.append(batch.tokens)
-    return Timing(statistics.median(seconds[1:]), statistics.mean(tokens))  # the first one warms up
+def _written_for_people(folder: Path) -> None:
+    """What `train` leaves in a run folder after training."""
+    write_card(open_run(folder))
+    draw_curve(folder)
 
 
 def _step(

@@ -7,6 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from seqwright.busy_cores import Watched
 from seqwright.cli.terminal import command, print_table
 from seqwright.data.cards import cache_folder, card, located
 
@@ -18,6 +19,7 @@ def examine() -> None:
     """Print what was found; what would stop a training is marked."""
     from seqwright import __version__
 
+    watched = Watched.now()
     rows = [
         ("seqwright", __version__, ""),
         ("python", platform.python_version(), "" if sys.version_info >= (3, 11) else "needs 3.11 or newer"),
@@ -28,7 +30,7 @@ def examine() -> None:
     rows += [
         ("cores", str(os.cpu_count()), ""),
         ("memory", _memory(), ""),
-        *_torch(),
+        *_torch(watched),
         ("cache", f"{cache_folder()}", _room(cache_folder())),
         ("SEQWRIGHT_DATA", os.environ.get("SEQWRIGHT_DATA", "not set"), ""),
     ]
@@ -55,19 +57,21 @@ def _memory() -> str:
     return f"{pages * size:.1f} GiB, {free * size:.1f} GiB free"
 
 
-def _torch() -> list[tuple[str, str, str]]:
+def _torch(watched: Watched) -> list[tuple[str, str, str]]:
     """What torch says of the machine, or why it cannot."""
     try:
         import torch
 
-        from seqwright.devices import computes_bfloat16
+        from seqwright.devices import computes_bfloat16, cores
     except (ImportError, OSError) as error:
         return [("torch", "cannot be loaded", str(error))]
     gpu = torch.cuda.is_available()
     bfloat16 = computes_bfloat16(torch.device("cuda" if gpu else "cpu"))
+    threads = torch.get_num_threads()
+    crowded = " ".join(watched.remarks(threads, cores()))
     device = torch.cuda.get_device_name() if gpu else "Apple GPU" if torch.backends.mps.is_available() else "CPU"
     return [
-        ("torch threads", str(torch.get_num_threads()), "set training.threads or OMP_NUM_THREADS to change it"),
+        ("torch threads", str(threads), crowded or "set training.threads or OMP_NUM_THREADS to change it"),
         ("device", device, ""),
         ("bfloat16", "yes" if bfloat16 else "no", "training.precision = 'bfloat16' pays off" if bfloat16 else ""),
     ]

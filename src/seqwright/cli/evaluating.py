@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.calls import BesideTraining, chosen_data
+from seqwright.calls import chosen_data
 from seqwright.cli.opening import ensemble_circumstances, ensemble_name, opened_run, opened_together
 from seqwright.cli.options import EvaluationOptions
 from seqwright.cli.terminal import add_row, json_text, print_table, say, say_drawn, shown
@@ -18,7 +18,6 @@ from seqwright.recipe import validated
 from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, joined_run
 from seqwright.tasks import Evaluation
-from seqwright.tasks.wired import Part, Wires
 from seqwright.whole_file import write_whole
 
 
@@ -47,13 +46,10 @@ def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
         raise type(error)(_named(str(error), part, subject)) from error
     for note in result.notes:
         say(f"{subject}: {_named(note.removeprefix(f'{part}: '), part, subject)}")
-    shared = _shared_with_training(run, data, part)
-    if shared:
-        say(f"{subject}: {_told_of_shared(**shared)}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(part)[:8]}" if files else part, settings, which)
     name += ensemble_name(others, average)
     circumstances = _circumstances(run, files, data, part, settings, which)
-    circumstances["evaluated"] |= shared
+    circumstances["evaluated"] |= result.overlap._asdict() if result.overlap else {}
     _write(folder / "eval", name, result, circumstances | ensemble_circumstances(others, average))
     if options.json:
         print(json_text({**_rounded(result.scores), "groups": result.groups}))
@@ -128,28 +124,6 @@ def _circumstances(run: Run, files: list[Path], data: Any, part: PartName, setti
 def _hashes(files: list[Path], data: Any, part: PartName) -> list[str]:
     """The sha256 of each file; of a folder, that of everything that is read of it."""
     return [data.fingerprint(part) if path.is_dir() else content_hash(path) for path in files]
-
-
-def _shared_with_training(run: Run, data: Any, part: PartName) -> dict[str, int]:
-    """How many examples of other data have an input that was trained on, where that is known; only hashes are kept."""
-    if not isinstance(data, BesideTraining):
-        return {}
-    wires: Wires = run.inputs
-    asked = Part(data, part)
-    try:
-        learnt = {wires.input.digest(example) for example in data.examples("train")}
-        read = wires.input.read_examples(wires.input.encode(asked))
-    except (UserError, OSError):  # it was there when the data was chosen
-        return {}
-    digests = [wires.input.digest(example) for number, example in enumerate(asked) if number in read]
-    return {"read": len(digests), "in_training": sum(digest in learnt for digest in digests)}
-
-
-def _told_of_shared(read: int, in_training: int) -> str:
-    if not in_training:
-        return f"none of the {read:,} examples that are read stands in the training data"
-    told = f"{in_training:,} of the {read:,} examples that are read stand in the training data too, with the same input"
-    return f"{told}: the scores are optimistic"
 
 
 def _drawn(result: Evaluation, stem: Path) -> list[Path]:

@@ -12,6 +12,7 @@ from seqwright.data.files import extension_of
 from seqwright.data.labelled_series import FORMS, LabelledSeriesFilesSettings, SeriesExample, label_place, series_of
 from seqwright.data.rows import dialect_beside, dialect_of
 from seqwright.data.table_forms import form_of
+from seqwright.errors import DataError
 from seqwright.kinds import TASKS
 
 EXAMPLES = "labelled-series"
@@ -33,6 +34,13 @@ def series_table(file: Path | None, run: Any) -> GivenTable | None:
     names = ["series"] if place == "none" else ["label", "series"]
     rows = _rows(series_of(file, label=place, dialect=dialect), file, names)
     return GivenTable(names, rows, form=form_of(file, dialect), path=file)
+
+
+def labelled_row(row: GivenRow) -> SeriesExample:
+    """A series of such a file, with its label where it has one."""
+    if not len(row.given):
+        raise DataError(f"{row.where} is blank: there is nothing to read")
+    return SeriesExample(row.given, row.cells[0] if row.names[0] == "label" else "")
 
 
 def _rows(series: Iterator[SeriesExample], file: Path, names: list[str]) -> Iterator[GivenRow]:

@@ -25,6 +25,7 @@ from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, parameters, write_run
 from seqwright.tasks.wired import Wires, room_of
 from seqwright.training.checkpoint import steps_on_disk
+from seqwright.whole_file import restored
 
 
 def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bool = False, yes: bool) -> None:
@@ -32,7 +33,7 @@ def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bo
 
     `pairs` says that what is classified, or predicted a number for, are two texts.
     """
-    if not file.exists() and extension_of(file) not in READERS:
+    if not restored(file).exists() and extension_of(file) not in READERS:
         beside = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
         raise DataError(
             f"there is no file or folder {file}, expected a folder or {_endings()}.{nearest(file.name, beside)}"

@@ -13,7 +13,7 @@ class LookOptions(Options):
     texts: list[str] | None = argument(
         "TEXT",
         "A text for the model to read, or a sentence to translate; two where it reads pairs, or a question and its "
-        "context; several for --word.",
+        "context; several for --word; or series of numbers.",
     )
     file: Path | None = option(
         "FILE", "A file to read instead, plain or .gz; for --surprisal, --word and units.", default=None
@@ -38,7 +38,7 @@ class LookOptions(Options):
     initialisations: bool = flag("What each way to begin the weights does to a recurrent model.", "--initialisations")
     beam: Beam = None
     output: Path | None = option("FOLDER", "Where to put the pictures.  [default: RUN/pictures]", "--output", "-o")
-    json: bool = flag("Print the numbers of --lens, --word, --gradients, --rule or an alignment.", "--json")
+    json: bool = flag("Print the numbers of --lens, --word, --gradients, --rule, an alignment or a series.", "--json")
     which: Which = "best"
 
     @property
@@ -70,8 +70,9 @@ class LookOptions(Options):
 def look(run: RunFolder, *, options: LookOptions) -> None:
     """Draw what happens inside a model as it reads or writes.
 
-    Of a Transformer, a GPT or a BERT it shows what attention looks at, of a recurrent model what its units do. Pictures
-    are PNG and SVG, some with an HTML page, and there is something to see in the terminal.
+    Of a Transformer, a GPT or a BERT it shows what attention looks at, of a recurrent model what its units do, of a
+    classifier of series the steps that the label hangs on. Pictures are PNG and SVG, some with an HTML page, and there
+    is something to see in the terminal.
 
     Example: seqwright look runs/mine "Ein Hund schläft." --beam 5 --beam-tree
 

@@ -17,7 +17,7 @@ from torch import nn
 
 from seqwright.batches import Batches, Place
 from seqwright.comparison.flops import flops_of
-from seqwright.comparison.pace import measured_pace, until_now
+from seqwright.comparison.pace import WARMING, Clock, measured_pace, until_now
 from seqwright.comparison.plan import rewrites
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory, training_device
@@ -41,25 +41,24 @@ from seqwright.tasks import refuse_missing_part
 from seqwright.tasks.ensembles import ensemble_of, whole_batches
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 from seqwright.training.journal import Journal
-from seqwright.training.loop import fit
 from seqwright.training.reporter import TRAIN, Bar, LineReporter, Quiet, Reporter
 from seqwright.training.schedule import expected_steps
 from seqwright.whole_file import written_whole
 
-WARMING, TRIED = 3, 30  # steps before the clock starts, and steps that are timed
-PATIENCE = 20.0  # seconds after which fewer timed steps will do
 SAMPLED = 200  # batches whose tokens are counted
 COUNTED = 8  # batches whose operations are counted
 
 
 def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
     """Size, tokens per step, operations per token and, if `timed`, the pace of a recipe, from real batches."""
+    begun, clock = until_now(), Clock()
     recipe = recipe_from(dict(resolved))
     set_up_cpu(recipe)
     task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe.training.device)
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
-    batches, start = task.prepared(recipe, data, inputs).train, until_now()
+    prepared = task.prepared(recipe, data, inputs)
+    batches, start = prepared.train, begun + clock.seconds()
     model = model_of(recipe, inputs.sizes())
     # What a student learns from only its teacher can make.
     descends = recipe.descends and not recipe.taught
@@ -72,9 +71,8 @@ def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, An
     found |= {"tokens_per_step": tokens * recipe.training.accumulate}
     if not timed:
         return found
-    pace = measured_pace(recipe, data, inputs, model.to(device), start=start)._asdict()
-    del pace["step"]
-    return found | {"seconds_per_step": _pace(recipe, model, batches), "pace": pace}
+    pace = measured_pace(recipe, data, inputs, prepared, model.to(device), start=start)._asdict()
+    return found | {"seconds_per_step": pace.pop("step"), "pace": pace}
 
 
 def even_places(batches: Batches[Any], most: int) -> list[Place]:
@@ -103,41 +101,6 @@ def flops_per_token(model: nn.Module, objective: Any, batches: Batches[Any], pla
         flops, tokens = flops + flops_of(step), tokens + batch.tokens
     model.zero_grad(set_to_none=True)
     return flops / tokens
-
-
-class Enough(Exception):  # noqa: N818 - it is not an error
-    """So many steps were timed."""
-
-
-class Stopwatch(Quiet):
-    """Times steps of a training, and ends it."""
-
-    def __init__(self) -> None:
-        self.times: list[float] = []
-
-    def step(self, step: int, loss: float, speed: float) -> None:
-        """A step is done."""
-        self.times.append(time.monotonic())
-        timed = len(self.times) - WARMING
-        if timed >= TRIED or (timed > WARMING and self.times[-1] - self.times[0] > PATIENCE):
-            raise Enough
-
-    def pace(self) -> float:
-        """Seconds per step."""
-        kept = self.times[min(WARMING, len(self.times) - 2) :]
-        return (kept[-1] - kept[0]) / (len(kept) - 1)
-
-
-def _pace(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> float:
-    """Seconds per step, from steps that are thrown away."""
-    watch, steps = Stopwatch(), WARMING + TRIED + 1
-    settings = recipe.training.model_copy(update={"steps": steps, "epochs": None, "average": "none"})
-    try:
-        objective = objective_of(recipe).to(training_device(recipe.training.device))
-        fit(model, objective, batches, settings=settings, rate=lambda step: 0.0, reporter=watch)
-    except Enough:
-        pass
-    return watch.pace()
 
 
 # ---------------------------------------------------------------------------------------------------- training

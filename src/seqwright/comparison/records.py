@@ -56,11 +56,18 @@ class Records:
         return self.folder / f"{name}.jsonl"
 
     def _read(self, name: str) -> dict[str, Any]:
+        """The entries of a trial that are whole: what was damaged is done again."""
         try:
-            entries: dict[str, Any] = json.loads(self.path(name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
+            entries = json.loads(self.path(name).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError, RecursionError):
             return {}
-        return entries
+        return (
+            {stage: entry for stage, entry in entries.items() if _is_whole(entry)} if isinstance(entries, dict) else {}
+        )
+
+
+def _is_whole(entry: Any) -> bool:
+    return isinstance(entry, dict) and all(isinstance(entry.get(key), dict) for key in ("made_by", "found"))
 
 
 def _plain(value: Any) -> Any:

@@ -21,7 +21,7 @@ from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
 from seqwright.training.interruption import Interruption
 
 Say = Callable[[str], None]
-NUMBERED = '{"example":'  # how an answer begins
+NUMBERED = b'{"example":'  # how an answer begins
 IMMATERIAL = frozenset({"name", "description", "training.keep", "training.patience"})  # settings that cost nothing
 
 
@@ -120,7 +120,7 @@ class Stages:
             return TrialProgress(trial, row, recipe, measured, 0 if steps_on_disk(trial.folders[0]) else 1, 0.0)
         left = 0 if self._trained(trial, recipe) else steps_left(recipe, trial.folders[0], measured)
         pace = Pace.found(measured)
-        seconds = pace.training(left, recipe.training.validate_every) + pace.evaluating(self.plan.decoding.beam)
+        seconds = pace.training(left, recipe.training) + pace.evaluating(self.plan.decoding.beam)
         return TrialProgress(trial, row, recipe, measured, left, seconds if left else 0.0)
 
     # --------------------------------------------------------------------------------------------- trained, evaluated
@@ -200,8 +200,8 @@ def _numbered(answers: Path) -> bool:
     """Whether there are answers that say which example each is for; those of the version before do not."""
     if not answers.is_file():
         return False
-    with answers.open(encoding="utf-8") as file:
-        return file.readline(len(NUMBERED)) in {NUMBERED, ""}
+    with answers.open("rb") as file:
+        return file.read(len(NUMBERED)) in {NUMBERED, b""}
 
 
 def _origin(trial: Trial) -> list[Any]:

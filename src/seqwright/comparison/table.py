@@ -80,8 +80,13 @@ def _confidence_columns(found: dict[str, Any], name: str) -> dict[str, list[Tabl
             TableCell(f"±{score['interval']:.{decimals(score['mean'], name)}f}" if "interval" in score else NOTHING)
             for score in scores
         ],
-        f"{before}p": [TableCell(NOTHING if p is None else f"{p:.3f}") for p in ps],
+        f"{before}p": [TableCell(NOTHING if p is None else told_p(p)) for p in ps],
     }
+
+
+def told_p(p: float) -> str:
+    """Three decimals; no test gives exactly 0."""
+    return f"{p:.3f}" if p >= 0.0005 else "<0.001"
 
 
 def _cells(found: dict[str, Any], group: str, name: str, form: Callable[[float], str]) -> list[TableCell]:
@@ -203,11 +208,12 @@ def _by_score(tests: dict[str, str]) -> str:
 def _evaluating(found: dict[str, Any]) -> str:
     """On what, and how."""
     where = f"Evaluated on the {found['part']} part" if found["part"] else "Nothing could be evaluated"
+    examples = f", {found['examples']:,} examples" if found["examples"] else ""
     decoding = found["decoding"]
     if decoding is None:
-        return f"{where}; {_threads(found)}."
+        return f"{where}{examples}; {_threads(found)}."
     search = DecodingSettings.model_validate(decoding).in_words()
-    return f"{where}, {found['examples']:,} examples, {search}; {_threads(found)}."
+    return f"{where}{examples}, {search}; {_threads(found)}."
 
 
 def _threads(found: dict[str, Any]) -> str:

@@ -232,7 +232,8 @@ def _told_separator(path: Path, dialect: Dialect) -> str | None:
         sample.extend(islice(lines(path, dialect.encoding_of(path)), SAMPLE))
     if sample and (told := re.fullmatch(r'"?sep=([,;|\t])"?', sample[0])):  # as Excel is told
         return told[1]
-    return _even_separator(sample, usual) or _separator_below_titles(sample, usual)
+    even = _even_separator(sample, usual) or _separator_below_titles(sample, usual)
+    return even or _separator_of_names(sample, usual)
 
 
 def _separator_below_titles(sample: list[str], usual: str) -> str | None:
@@ -244,6 +245,17 @@ def _separator_below_titles(sample: list[str], usual: str) -> str | None:
         if _even_rows(sample[count:], each, plain=usual == each == "\t"):
             found[each] = count
     return min(found, key=found.__getitem__, default=None)
+
+
+def _separator_of_names(sample: list[str], usual: str) -> str | None:
+    """What stands between the names in the first line, and makes most rows as long: those that are not are at fault."""
+    for each in dict.fromkeys((usual, *SEPARATORS)):
+        rows = _rows(sample, each, plain=usual == each == "\t")
+        if len(rows) > 1 and len(rows[0]) > 1:
+            fitting = sum(len(row) == len(rows[0]) for row in rows[1:])
+            if each == usual or 2 * fitting > len(rows) - 1:
+                return each
+    return None
 
 
 def _even_separator(sample: list[str], usual: str) -> str | None:
@@ -258,13 +270,18 @@ def _even_separator(sample: list[str], usual: str) -> str | None:
 
 def _even_rows(sample: list[str], separator: str, *, plain: bool) -> list[list[str]]:
     """The rows of the first lines, if there are two or more of the same two or more cells; otherwise none."""
+    rows = _rows(sample, separator, plain=plain)
+    return rows if len(rows) > 1 and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 else []
+
+
+def _rows(sample: list[str], separator: str, *, plain: bool) -> list[list[str]]:
+    """The rows of the first lines, but for blank ones; none where that separator makes no table of them."""
     try:
         read = (line.split("\t") for line in sample) if plain else csv.reader(sample, delimiter=separator)
         rows = [row for row in read if "".join(row).strip()]
     except csv.Error:
         return []
-    rows = rows[:-1] if len(sample) == SAMPLE else rows  # the last one may be cut off within quotes
-    return rows if len(rows) > 1 and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 else []
+    return rows[:-1] if len(sample) == SAMPLE else rows  # the last one may be cut off within quotes
 
 
 def _has_decimal_commas(rows: list[list[str]]) -> bool:

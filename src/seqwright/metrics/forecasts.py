@@ -211,20 +211,37 @@ def autocorrelation(series: Sequence[Values], longest: int) -> Values:
 
 
 def season(series: Sequence[Values], longest: int) -> int:
-    """The period, at most `longest`, at which the autocorrelation peaks highest; 1 where no peak is above the noise.
+    """The period, at most `longest`, after which the series are most like themselves; 1 where none is above the noise.
 
-    A series of a period is alike to itself after two and three of them as well: of peaks that noise alone could tell
-    apart, the first is the period.
+        r_k − (r_{k/2} + r_{3k/2}) / 2
+
+    of the autocorrelation r: how much more alike than half a period before and after. What changes slowly, such as the
+    year beneath the days, gives r a slope, which moves its own peaks to shorter lags; here it falls out.
+
+    A series of a period is alike to itself after three of them as well: of peaks that noise alone could tell apart, the
+    first is the period.
     """
-    found_K = autocorrelation(series, longest + 1)
+    lag_K = np.arange(longest + 2)
+    known_J = autocorrelation(series, math.ceil(1.5 * lag_K[-1]))
+    between_K = (_at_lags(known_J, lag_K / 2) + _at_lags(known_J, 1.5 * lag_K)) / 2
+    found_K, more_K = known_J[lag_K], known_J[lag_K] - between_K
     noise = 3 / math.sqrt(sum(values_TC.size for values_TC in series))
+    more_noise = math.sqrt(1.5) * noise  # 1 + ¼ + ¼ of the variance
     peaks = [
         period
         for period in range(2, longest + 1)
-        if found_K[period] > max(found_K[period - 1], noise) and found_K[period] >= found_K[period + 1]
+        if found_K[period] > noise
+        and more_K[period] > max(more_K[period - 1], more_noise)
+        and more_K[period] >= more_K[period + 1]
     ]
-    highest = max((found_K[period] for period in peaks), default=0.0)
-    return next((period for period in peaks if found_K[period] > highest - noise), 1)
+    highest = max((more_K[period] for period in peaks), default=0.0)
+    return next((period for period in peaks if more_K[period] > highest - more_noise), 1)
+
+
+def _at_lags(found_K: Values, lag_J: Values) -> Values:
+    """An autocorrelation at lags that need not be whole."""
+    at_J: Values = np.interp(lag_J, np.arange(len(found_K)), found_K)
+    return at_J
 
 
 def _without_trend(values_TC: Values) -> Values:

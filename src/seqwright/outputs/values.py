@@ -56,7 +56,7 @@ class ValuesOutputSettings(Settings):
 
     season: int | None = Field(default=None, ge=1)
     """Steps after which the series repeats itself, for the seasonal naive forecast that the model is compared with; 24
-    for the hours of a day. Left out: where the autocorrelation of the training part is highest, up to data.history."""
+    for the hours of a day. Left out: those after which the training part is most like itself, up to data.history."""
 
 
 @dataclass(frozen=True)

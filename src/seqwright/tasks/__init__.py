@@ -36,12 +36,30 @@ class Prepared(NamedTuple):
     notes: list[str]  # what became of the data, for the user
 
 
+class Overlap(NamedTuple):
+    """How many examples of other data were read, and how many of them have an input that was trained on."""
+
+    read: int
+    in_training: int
+
+    @property
+    def sentence(self) -> str:
+        """What a user should know of it."""
+        if not self.in_training:
+            return f"none of the {self.read:,} examples that are read stands in the training data"
+        return (
+            f"{self.in_training:,} of the {self.read:,} examples that are read stand in the training data too, with "
+            "the same input: the scores are optimistic"
+        )
+
+
 @dataclass(frozen=True, repr=False)
 class Evaluation(Report):
     """How good a model is on a part of the data: the report with every score, and what became of the data as notes."""
 
     answers: list[dict[str, Any]] = field(default_factory=list)  # for each example: source, reference, hypothesis, …
     predictions: list[Any] = field(default_factory=list)  # for each example, as a call of the run gives them
+    overlap: Overlap | None = None  # with the training data, where other data was asked and both are known
 
     @property
     def baseline(self) -> dict[str, float]:

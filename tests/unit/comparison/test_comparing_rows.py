@@ -152,6 +152,21 @@ def test_answers_may_have_every_end_of_line_in_them(tmp_path: Path) -> None:
     assert read_answers(records, "x") == given
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff", b"{", b"[" * 5000, b"[1]", b'{"measured": 3}', b'{"measured": {"found": {}}}', b'{"measured": null}'],
+)
+def test_a_damaged_record_is_none(content: bytes, tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    records.keep("x", "measured", {"seed": 1}, {"parameters": 7})
+    assert records.found("x", "measured", {"seed": 1}, {}) == {"parameters": 7}
+    records.path("x").write_bytes(content)
+    assert records.found("x", "measured", {"seed": 1}, {}) is None
+    assert records.measured_before("x") == {}
+    records.keep("x", "measured", {"seed": 1}, {"parameters": 7})
+    assert records.found("x", "measured", {"seed": 1}, {}) == {"parameters": 7}
+
+
 def test_perplexities_beyond_all_bounds_have_no_deviation_and_few_digits() -> None:
     assert _over([float("inf"), 3.0])["deviation"] is None
     assert mean_and_deviation({"mean": 1.5e120, "deviation": None}, "word_perplexity") == "1.5e+120"
@@ -173,6 +188,11 @@ def test_perplexities_beyond_all_bounds_have_no_deviation_and_few_digits() -> No
 def test_how_rows_were_decoded_is_said(decoding: dict[str, Any], said: str) -> None:
     found = {"part": "test", "examples": 5, "threads": 1, "decoding": decoding}
     assert _evaluating(found) == f"Evaluated on the test part, 5 examples, {said} 1 thread."
+
+
+def test_how_many_examples_there_are_is_said_where_nothing_is_decoded() -> None:
+    found = {"part": "test", "examples": 5, "threads": 2, "decoding": None}
+    assert _evaluating(found) == "Evaluated on the test part, 5 examples; 2 threads."
 
 
 def test_where_every_row_fails_a_table_says_why(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seqwright.comparison.statistics import paired_test, statistics_of
-from seqwright.comparison.table import markdown, tabled
+from seqwright.comparison.table import markdown, tabled, told_p
 from seqwright.metrics.language import extent, language_scores
 from seqwright.metrics.pronunciations import pronunciation_errors
 from seqwright.metrics.regression import pearson, squared_error
@@ -194,6 +194,11 @@ def test_whatever_has_bold_letters_shows_its_interval_and_its_p() -> None:
     assert [cell.text for cell in table.rows[1][5:7]] == ["±0.70", "0.003"]
     (test,) = (note for note in table.notes if note.startswith("p: "))
     assert "(BLEU) and by another test (chrF)" in test
+
+
+@pytest.mark.parametrize(("p", "told"), [(0.0004, "<0.001"), (0.0005, "0.001"), (0.0432, "0.043"), (1.0, "1.000")])
+def test_no_p_is_told_to_be_nothing(p: float, told: str) -> None:
+    assert told_p(p) == told
 
 
 def test_nothing_is_bold_where_no_row_can_be_told_apart() -> None:

@@ -25,6 +25,7 @@ from seqwright.data.series_tables import read_table
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.data.times import rhythm
 from seqwright.errors import DataError, SettingError
+from seqwright.interchange.arpa import read_words
 from seqwright.interchange.weight_files import read_json
 
 FILE = Path("mine.csv")
@@ -54,6 +55,14 @@ def test_a_place_that_is_no_whole_number_is_refused_as_such(place: str, tmp_path
 def test_a_place_of_endless_digits_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not valid JSON"):
         _ = squad("9" * 5000, tmp_path).questions
+
+
+@pytest.mark.parametrize("wrong", ["5", "null", "[]", "{}"])
+def test_a_text_of_questions_that_is_none_is_refused(wrong: str, tmp_path: Path) -> None:
+    text = squad("0", tmp_path).path.read_text().replace('"cat and cat"', wrong)
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(DataError, match=r"is not as SQuAD's JSON .* is no text"):
+        _ = QuestionFile(tmp_path / "a.json", COLUMNS, "").questions
 
 
 def test_a_place_before_the_text_is_looked_for_like_any_wrong_one(tmp_path: Path) -> None:
@@ -128,6 +137,29 @@ def test_an_archive_of_a_version_to_come_is_refused(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(DataError, match=r"\(zip file version 8\.4\)"):
         list(lines(path))
+
+
+def test_a_text_below_a_label_with_a_nul_byte_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "texts" / "good").mkdir(parents=True)
+    (tmp_path / "texts" / "good" / "1.txt").write_bytes(b"red\0cat")
+    data = LabelledFiles(LabelledFilesSettings(train=str(tmp_path / "texts"), valid=str(tmp_path / "texts")))
+    with pytest.raises(DataError, match=r"1\.txt holds a NUL byte, expected plain text"):
+        list(data.examples("train"))
+
+
+def test_folders_without_a_file_are_no_labels(tmp_path: Path) -> None:
+    (tmp_path / "texts" / "good").mkdir(parents=True)
+    (tmp_path / "texts" / "loose.txt").write_text("red")
+    data = LabelledFiles(LabelledFilesSettings(train=str(tmp_path / "texts"), valid=str(tmp_path / "texts")))
+    with pytest.raises(DataError, match="texts has no folder with files in it, expected one for each label"):
+        list(data.examples("train"))
+
+
+def test_a_word_of_an_arpa_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.arpa"
+    path.write_bytes(b"\\data\\\nngram 1=2\n\n\\1-grams:\n-0.5\tr\xe9d\n-0.5\t</s>\n\n\\end\\\n")
+    with pytest.raises(DataError, match=r"a\.arpa has the word b'r\\xe9d', which is not UTF-8; convert the file"):
+        read_words(path)
 
 
 def test_the_folder_of_nobody_is_told() -> None:
@@ -273,6 +305,18 @@ def test_a_workbook_of_a_version_to_come_is_refused(tmp_path: Path) -> None:
     data[data.index(b"PK\x01\x02") + 6] = 84  # the version that is needed to unpack it
     path.write_bytes(data)
     with pytest.raises(DataError, match=r"a\.xlsx.*zip file version 8\.4"):
+        list(cells(path))
+
+
+def test_a_sheet_of_nothing_is_refused(tmp_path: Path) -> None:
+    path = sheet(tmp_path, lambda text: re.sub("<row.*</row>", "", text))
+    with pytest.raises(DataError, match=r"the first sheet of .*a\.xlsx has a blank first row, expected the names"):
+        list(cells(path))
+
+
+def test_a_sheet_that_breaks_off_is_refused(tmp_path: Path) -> None:
+    path = sheet(tmp_path, lambda text: text[: text.index('r="3"')])
+    with pytest.raises(DataError, match=r"a\.xlsx cannot be read as \.xlsx \(.*\): get it again, or save the table as"):
         list(cells(path))
 
 

@@ -174,6 +174,18 @@ def test_commas_stay_where_they_separate_though_a_text_has_semicolons() -> None:
     assert data.remarks() == []
 
 
+def test_a_row_with_a_separator_too_many_does_not_hide_what_separates_the_others() -> None:
+    rows = [["text", "label"], ["one, two", "a"], ["three, four, five", "b"], ["six", "a"], ["seven", "b"]]
+    reader = READERS["labelled"]
+    path = table(rows, "mine.csv", ";")
+    path.write_text(path.read_text(encoding="utf-8").replace("six", "s;ix"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"mine\.csv:4 has 3 cells"):
+        list(reader.read(path).examples("train"))
+    data = reader.read(path, bad_rows="skip")
+    assert [example.text for example in data.examples("train")] == ["one, two", "three, four, five", "seven"]
+    assert any("has a semicolon between its cells, not a comma" in remark for remark in data.remarks())
+
+
 def test_what_is_no_separator_is_refused() -> None:
     for wrong in ("", ",,", '"'):
         with pytest.raises(SettingError, match="is no separator, expected one character"):

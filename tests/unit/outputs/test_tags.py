@@ -181,6 +181,18 @@ def test_tags_that_mark_no_entities_have_a_mean_f1() -> None:
     assert sum(count for _, count in result.groups.values()) == 8
 
 
+def test_a_tag_that_nothing_has_or_gets_has_no_f1_and_the_others_are_named() -> None:
+    output, words = TagsOutput({"X": 3, "Y": 3, "Z": 1}), ("Ada", "saw", "Bob")
+    examples = Given([TaggedSentence(words, ("X", "Y", "Y"))])
+    report = output.report([Tagging(words, ["X", "Y", "X"], [1.0] * 3)], examples)
+    assert {name for name in report.scores if name.startswith("f1_")} == {"f1_X", "f1_Y"}
+    told = "mean over 2 of 3 tags: 'X', 'Y'; left out, for nothing has them or was taken for them: 'Z'"
+    assert report.signatures == {"macro_f1": told}
+    taken = output.report([Tagging(words, ["X", "Y", "Z"], [1.0] * 3)], examples)
+    assert taken.scores["f1_Z"] == 0
+    assert taken.signatures == {"macro_f1": "mean over the tags"}
+
+
 def test_a_part_with_a_tag_that_training_lacks_is_refused() -> None:
     recipe, data, inputs = wired(test=write("test.conll", [(["the", "Ada"], ["O", "B-org"])]))
     for ask in (

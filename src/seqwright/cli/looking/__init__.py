@@ -1,22 +1,26 @@
 """`look`: what happens inside a run, drawn. Here is decided which picture it is; each is made in a module beside this.
 
 A model with attention shows what it looks at, a translator without it what moves each word, any other recurrent model
-its units over the text; all else is asked for.
+its units over the text, a classifier of series the steps that its label hangs on; all else is asked for.
 """
 
 import re
+from itertools import islice
 from pathlib import Path
 
 from seqwright.analysis.attention import attends
 from seqwright.analysis.reading import foretells, reads_text, translates
+from seqwright.analysis.saliency import MOST_SERIES, labels_series, series_given
 from seqwright.cli.given import given_texts
+from seqwright.cli.given_series import labelled_row, series_table
 from seqwright.cli.looking.attention import draw_alignments, draw_attention
 from seqwright.cli.looking.beam_trees import draw_beam_tree
 from seqwright.cli.looking.gradients import draw_gradients, draw_initialisations
 from seqwright.cli.looking.reading import draw_lens, draw_surprisal, draw_word
+from seqwright.cli.looking.saliency import draw_saliency
 from seqwright.cli.looking.units import draw_chosen, draw_states
 from seqwright.cli.opening import opened_run
-from seqwright.cli.terminal import command
+from seqwright.cli.terminal import command, say
 from seqwright.cli.using_pictures import LookOptions
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.layers.scanning import RecurrentLayer
@@ -24,7 +28,7 @@ from seqwright.outputs.values import ValuesOutput
 from seqwright.pictures.attention import HeadChoice
 from seqwright.runs import Run
 
-NUMBERS = "--json gives the numbers of --lens, --word, --gradients, --rule or an alignment; ask for one of them"
+NUMBERS = "--json gives the numbers of --lens, --word, --gradients, --rule, an alignment or a series; ask for one"
 
 
 def look_at(folder: Path, options: LookOptions) -> None:
@@ -37,10 +41,13 @@ def look_at(folder: Path, options: LookOptions) -> None:
         raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
     if options.beside and not translates(run) and not options.gradients:
         raise SettingError(f"--with is for alignments of translations and for --gradients; {folder} learnt {task}")
-    if options.json and not translates(run) and not options.asked:
+    if options.json and not translates(run) and not labels_series(run) and not options.asked:
         raise SettingError(NUMBERS)
     if options.gradients or options.initialisations:
         _draw_learning(run, others, found, options)
+        return
+    if labels_series(run):
+        _draw_series(run, found, options)
         return
     if not reads_text(run):
         forecasts = (
@@ -52,6 +59,23 @@ def look_at(folder: Path, options: LookOptions) -> None:
     if not found:
         raise DataError(f"there is nothing to look at: say a text that {folder} shall read")
     _draw_read(run, others, found, options)
+
+
+def _draw_series(run: Run, found: list[str], options: LookOptions) -> None:
+    """What the labels of series hang on: of those that are given, or of one of each label of the validation part."""
+    if options.asked:
+        raise SettingError(
+            f"{options.asked[0]} is for models that read texts, and {run.folder} reads series; leave it out to see "
+            "what their labels hang on"
+        )
+    table = series_table(options.file, run)
+    if table is not None:
+        series = [labelled_row(row) for row in islice(table.rows, MOST_SERIES)]
+    else:
+        series = series_given(run, found[:MOST_SERIES] or None)
+    if options.file is not None and len(series) == MOST_SERIES:
+        say(f"{options.file}: the first {MOST_SERIES} series are looked at, no more")
+    draw_saliency(run, series, options.output or run.folder / "pictures", as_json=options.json)
 
 
 def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptions) -> None:
