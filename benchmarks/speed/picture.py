@@ -12,6 +12,7 @@ from benchmarks.record import REPOSITORY
 from benchmarks.speed.harness import OURS
 from seqwright.pictures import blank, pen, save
 from seqwright.pictures.complexity import COLOURS
+from seqwright.whole_file import write_whole
 
 FASTER, SLOWER, GREY = "#0072b2", "#d55e00", "#cccccc"
 SHARES = (*COLOURS, "#f0e442", "#332288", "#999999", "#dddddd")  # as many as the profile has headings
@@ -110,10 +111,54 @@ def draw_profile(folder: Path, target: Path) -> None:
         save(figure, target, ("png",))
 
 
+def table_of(folder: Path) -> str:
+    """Every rate beside its peers as a page of Markdown, with what was left out and why."""
+    from benchmarks.__main__ import QUESTIONS
+
+    parts = ["# The bench\n\nWritten by `python -m benchmarks.speed.picture` from the files of this folder.\n"]
+    for name in QUESTIONS:
+        path = folder / f"{name}.json"
+        if path.exists():
+            parts.append(section(json.loads(path.read_text(encoding="utf-8"))))
+    return "\n".join(parts)
+
+
+def section(found: Mapping[str, Any]) -> str:
+    """One question."""
+    machine, limits = found["machine"], found["limits"]
+    lines = [f"## {found['name']}", "", found["question"], ""]
+    if found["measures"]:
+        lines += ["| measure | who | rate | ours ÷ this | aimed at | of the limit |", "|---|---|---|---|---|---|"]
+    for measure, each in found["measures"].items():
+        for who, rate in each["rates"].items():
+            ratio, mark = each["ratios"].get(who), each["marks"].get(who)
+            share = f"{rate['share_of_limit']:.0%}" if "share_of_limit" in rate else ""
+            cells = (f"{rate['median']:,.5g}", f"{ratio:.2f}" if ratio else "", f"{mark['ratio']:g}" if mark else "")
+            lines.append(f"| {measure} | {who} | {' | '.join(cells)} | {share} |")
+    lines.append("")
+    for what, each in found["conclusions"].items():
+        if "exponent" in each:
+            verdict = "" if each["no_faster_than_theory"] else ", **faster than theory**"
+            sizes = f"{each['sizes'][0]:,} to {each['sizes'][-1]:,}"
+            lines.append(f"- {what}, {sizes}: exponent {each['exponent']:.2f}, theory {each['theory']:.2f}{verdict}")
+    lines += [f"- {who} is left out: {why}" for who, why in found["absent"].items()]
+    lines += [f"- {what}: {value}" for what, value in found["agreement"].items()]
+    speed, memory = (f"{limits[kind]['median']:.0f} {limits[kind]['unit']}" for kind in ("matrix", "memory"))
+    units = sorted({each["unit"] for each in found["measures"].values()})
+    units_told = f"{', '.join(units)}; " if units else ""
+    lines += [
+        "",
+        f"{units_told}{machine['cpu']}, {found['threads']} thread, {speed}, {memory}; {found['rounds']} rounds,",
+    ]
+    lines += [f"load {found['load']:.0f}, {found['date']}: `{found['command']}`", ""]
+    return "\n".join(lines)
+
+
 def main() -> None:
     results, images = REPOSITORY / "results" / "bench", REPOSITORY / "docs" / "images"
     draw_ratios(results, images / "bench")
     print("drawn: docs/images/bench.png")
+    write_whole(results / "table.md", table_of(results))
     if (results / "profile.json").exists():
         draw_profile(results, images / "profile")
         print("drawn: docs/images/profile.png")

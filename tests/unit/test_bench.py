@@ -251,3 +251,6 @@ def test_the_picture_has_a_bar_for_every_ratio(found: dict[str, Any], tmp_path: 
     assert bar.ratio == found["measures"]["work"]["ratios"]["fast"]
     picture.draw_ratios(tmp_path, tmp_path / "bench")
     assert (tmp_path / "bench.png").stat().st_size > 1000
+    table = picture.table_of(tmp_path)
+    assert f"| work | fast | {found['measures']['work']['rates']['fast']['median']:,.5g} |" in table
+    assert "- tired is left out: its process ended with code 3" in table
