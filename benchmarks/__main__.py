@@ -50,11 +50,16 @@ def main(words: list[str] | None = None) -> int:
     if given.nanogpt is not None and not is_nanogpt(given.nanogpt):
         files = " and ".join(NANOGPT_FILES)
         return refused(f"--nanogpt {given.nanogpt} is no checkout of nanoGPT: it has no {files}; clone it first")
+    peers = [each.name for name in names for each in question_of(name).contestants[1:]]
+    for name in given.without:
+        if name not in peers:
+            return refused(f"--without {name}: nobody of that name takes part{instead(name, peers)}")
     options = Options(
         quick=given.quick,
         threads=given.threads,
         rounds=given.rounds,
         nanogpt=None if given.nanogpt is None else str(given.nanogpt.resolve()),
+        without=tuple(given.without),
         results=given.results,
     )
     failed = [name for name in names if not asked(question_of(name), options)]
@@ -97,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--threads", type=int, default=1, help="CPU threads of each contestant (default: 1)")
     found.add_argument("--rounds", type=int, help="turns of each contestant (default: those of the question)")
     found.add_argument("--nanogpt", type=Path, metavar="FOLDER", help="a checkout of nanoGPT")
+    found.add_argument("--without", action="append", default=[], metavar="NAME", help="a peer to leave out; repeatable")
     found.add_argument("--results", type=Path, metavar="FOLDER", help="where the numbers go")
     return found
 

@@ -94,6 +94,7 @@ class Options(NamedTuple):
     threads: int = 1
     rounds: int | None = None
     nanogpt: str | None = None
+    without: Sequence[str] = ()
     results: Path | None = None
 
     @property
@@ -237,7 +238,7 @@ def entered(question: Question, settings: Settings, options: Options, stack: Exi
     """Every contestant that can take part, ready for its first turn; they make themselves ready at once."""
     field = Field({}, {})
     for contestant in question.contestants:
-        why = contestant.absent(settings)
+        why = "left out by --without" if contestant.name in options.without else contestant.absent(settings)
         if why is not None:
             field.drop(contestant.name, why)
             continue
@@ -350,6 +351,7 @@ def command_of(question: Question, options: Options) -> str:
     words += ["--threads", str(options.threads)] if options.threads != 1 else []
     words += ["--rounds", str(options.rounds)] if options.rounds else []
     words += ["--nanogpt", "FOLDER"] if options.nanogpt else []
+    words += [word for name in options.without for word in ("--without", name)]
     return shlex.join(words)
 
 

@@ -37,6 +37,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         Contestant("broken", bench_contestants.broken),
         Contestant("tired", bench_contestants.tired),
         Contestant("elsewhere", bench_contestants.fast, absent=lambda settings: "there is none here"),
+        Contestant("unwanted", bench_contestants.fast),
         Contestant("uninstalled", bench_contestants.fast, NOT_THERE),
         limit=lambda settings, measure: Limit("memory", 1e9) if measure == "work" else None,
         marks={"work": {"fast": 0.1, "tired": 1.0}},
@@ -44,7 +45,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEQWRIGHT_CACHE", str(diary.parent / "cache"))
-        result = answer(question, Options(quick=True, rounds=2, results=diary.parent))
+        result = answer(question, Options(quick=True, rounds=2, without=("unwanted",), results=diary.parent))
     return {**result, "diary": diary.read_text(encoding="utf-8").split(), "question_itself": question}
 
 
@@ -69,6 +70,7 @@ def test_who_is_left_out_is_named_with_the_reason(found: dict[str, Any]) -> None
         "broken": "ValueError: no such model",
         "tired": "its process ended with code 3",
         "elsewhere": "there is none here",
+        "unwanted": "left out by --without",
     }
 
 
@@ -81,7 +83,7 @@ def test_a_limit_is_what_the_machine_does_by_what_a_unit_needs(found: dict[str, 
 
 
 def test_the_record_says_what_made_it(found: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    assert found["command"] == "python -m benchmarks fake --quick --rounds 2"
+    assert found["command"] == "python -m benchmarks fake --quick --rounds 2 --without unwanted"
     assert found["versions"]["torch"] == torch.__version__
     assert {"cpu", "instructions", "cores", "memory_gb", "system"} == set(machine())
     assert found["commit"] == commit()
@@ -146,6 +148,7 @@ def test_without_a_question_all_are_listed(capsys: pytest.CaptureFixture[str]) -
     [
         (["decodin"], "there is no question 'decodin'. Did you mean 'decoding'?"),
         (["decoding", "--nanogpt", "."], "--nanogpt . is no checkout of nanoGPT: it has no model.py and train.py"),
+        (["ngrams", "--without", "KenML"], "--without KenML: nobody of that name takes part. Did you mean 'KenLM'?"),
         (["decoding", "--threads", "0"], "--threads and --rounds must be at least 1"),
     ],
 )
