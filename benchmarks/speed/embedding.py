@@ -206,7 +206,7 @@ QUESTION = Question(
     full={
         "model": {"width": 384, "heads": 12, "layers": 6, "feed_forward": 1536},
         "vocabulary": 30522,
-        "sentences": 2000,
+        "sentences": 1000,
         "batch": 32,
     },
     quick={"model": {"width": 64, "heads": 2, "layers": 2, "feed_forward": 256}, "vocabulary": 1009, "sentences": 211},
