@@ -11,13 +11,16 @@ A peer that cannot be installed, or that fails, is named with the reason.
 import argparse
 import ast
 import importlib
+import os
 import sys
-import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from benchmarks.record import REPOSITORY
 from benchmarks.speed.harness import Options, Question, TurnError, answer, report, write
 from benchmarks.speed.peers import NANOGPT_FILES, is_nanogpt
+from seqwright.devices import cores
 from seqwright.errors import instead
 
 QUESTIONS = (
@@ -62,21 +65,29 @@ def main(words: list[str] | None = None) -> int:
         without=tuple(given.without),
         results=given.results,
     )
-    failed = [name for name in names if not asked(question_of(name), options)]
-    return 1 if failed else 0
+    questions = [question_of(name) for name in names]
+    # For a look, a question on each of two cores; a measurement has the machine for itself.
+    with ThreadPoolExecutor(min(2, cores()) if options.quick else 1) as pool:
+        answers = pool.map(lambda question: attempt(question, options), questions)
+        answered = [told(question, found, options) for question, found in zip(questions, answers, strict=True)]
+    return 0 if all(answered) else 1
 
 
-def asked(question: Question, options: Options) -> bool:
-    """Answer a question and write it down; whether ours could."""
-    began = time.monotonic()
+def attempt(question: Question, options: Options) -> dict[str, Any] | TurnError:
+    """What is found, or why nothing is."""
     try:
-        found = answer(question, options)
+        return answer(question, options)
     except TurnError as error:
-        print(f"python -m benchmarks: {question.name} could not be answered: {error}", file=sys.stderr)
+        return error
+
+
+def told(question: Question, found: dict[str, Any] | TurnError, options: Options) -> bool:
+    """Show and write down what was found; whether ours could answer."""
+    if isinstance(found, TurnError):
+        print(f"python -m benchmarks: {question.name} could not be answered: {found}", file=sys.stderr)
         return False
     report(question, found)
-    path = write(found, options)
-    print(f"written to {path} after {time.monotonic() - began:.0f} s")
+    print(f"written to {os.path.relpath(write(found, options))} after {found['seconds']:.0f} s", flush=True)
     return True
 
 

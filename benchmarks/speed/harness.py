@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -191,6 +192,7 @@ class Field(NamedTuple):
 
 def answer(question: Question, options: Options) -> dict[str, Any]:
     """Measure a question; all that is known of it, as it is written down."""
+    began = time.monotonic()
     settings = {**question.full, **(question.quick if options.quick else {}), "threads": options.threads}
     settings["nanogpt"] = options.nanogpt
     rounds = options.rounds or (1 if options.quick else question.rounds)
@@ -225,6 +227,7 @@ def answer(question: Question, options: Options) -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 2),
         "settings": settings,
         "rounds": rounds,
+        "seconds": round(time.monotonic() - began, 1),
         "measures": {} if question.table else measures,
         "absent": field.absent,
         "agreement": question.compare(answers),
