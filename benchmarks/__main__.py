@@ -20,7 +20,6 @@ from typing import Any
 from benchmarks.record import REPOSITORY
 from benchmarks.speed.harness import Options, Question, TurnError, answer, report, write
 from benchmarks.speed.peers import NANOGPT_FILES, is_nanogpt
-from seqwright.devices import cores
 from seqwright.errors import instead
 
 QUESTIONS = (
@@ -67,7 +66,7 @@ def main(words: list[str] | None = None) -> int:
     )
     questions = [question_of(name) for name in names]
     # For a look, a question on each of two cores; a measurement has the machine for itself.
-    with ThreadPoolExecutor(min(2, cores()) if options.quick else 1) as pool:
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1) if options.quick else 1) as pool:
         answers = pool.map(lambda question: attempt(question, options), questions)
         answered = [told(question, found, options) for question, found in zip(questions, answers, strict=True)]
     return 0 if all(answered) else 1

@@ -192,7 +192,7 @@ class Field(NamedTuple):
 
 def answer(question: Question, options: Options) -> dict[str, Any]:
     """Measure a question; all that is known of it, as it is written down."""
-    began = time.monotonic()
+    began, code = time.monotonic(), commit()
     settings = {**question.full, **(question.quick if options.quick else {}), "threads": options.threads}
     settings["nanogpt"] = options.nanogpt
     rounds = options.rounds or (1 if options.quick else question.rounds)
@@ -218,7 +218,7 @@ def answer(question: Question, options: Options) -> dict[str, Any]:
         "question": question.line,
         "command": command_of(question, options),
         "date": today(),
-        "commit": commit(),
+        "commit": code,
         "quick": options.quick,
         "machine": machine(),
         "limits": {kind: {"median": round(value, 2), "unit": UNITS[kind]} for kind, value in medians.items()},
