@@ -154,7 +154,7 @@ def first_largest(value_BN: Tensor, block: int = 64) -> Tensor:
     It lies in the first block with the largest maximum.
     """
     (rows, N), row_B = value_BN.shape, torch.arange(len(value_BN), device=value_BN.device)
-    if N % block or N <= block:
+    if N % block or block >= N:
         return value_BN.argmax(-1)
     value_BKN = value_BN.view(rows, N // block, block)
     block_B = value_BKN.amax(-1).argmax(-1)
