@@ -2,7 +2,9 @@
 
 import copy
 import ctypes
+import importlib.util
 import os
+import shutil
 import sys
 from typing import Literal, TypeVar
 
@@ -19,6 +21,15 @@ ModuleT = TypeVar("ModuleT", bound=nn.Module)
 def device_of(module: nn.Module) -> torch.device:
     """Where a module's tensors are; a module without any is at home on the CPU."""
     return next((tensor.device for tensor in module.state_dict().values()), torch.device("cpu"))
+
+
+def seed_device(device: torch.device, seed: int) -> None:
+    """Seed what draws on the CPU and on the device: `torch.manual_seed` asks every kind of it, and that takes time."""
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed(seed)
+    elif device.type == "mps":
+        torch.mps.manual_seed(seed)
 
 
 def cores() -> int:
@@ -47,6 +58,13 @@ def in_precision(model: ModuleT, precision: Precision) -> ModuleT:
     return copy.deepcopy(model).bfloat16()
 
 
+def compiles(device: torch.device) -> bool:
+    """Whether `torch.compile` finds what it needs: Triton for a GPU, otherwise a C++ compiler, by default torch's."""
+    if device.type == "cuda":
+        return importlib.util.find_spec("triton") is not None
+    return shutil.which(os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")) is not None
+
+
 def computes_int8(device: torch.device) -> bool:
     """Whether the device has kernels for products in int8."""
     return device.type == "cpu" and not {"x86", "fbgemm"}.isdisjoint(torch.backends.quantized.supported_engines)
@@ -64,10 +82,12 @@ def keep_freed_memory() -> bool:
     """Let the process keep the memory of freed tensors for the next ones; whether the C library could be told so.
 
     Left alone, glibc hands the pages of a large tensor back to the system, which has to clear them again for the
-    next one: a fifth of the time of a training step or of a beam search on a CPU.
+    next one: a fifth of the time of a training step or of a beam search on a CPU. Large tensors also get large pages,
+    where the system gives them on demand and torch has made no tensor yet: reading weights takes a sixth less.
     """
     if not sys.platform.startswith("linux"):
         return False
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
         told = ctypes.CDLL(None).mallopt
     except AttributeError:  # another C library

@@ -24,6 +24,7 @@ from seqwright.devices import device_of, in_precision
 from seqwright.errors import SettingError
 from seqwright.inputs.dictionary import Dictionary
 from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.layers.prepared import prepared
 from seqwright.outputs.alignments import Aligner, Attentive, alignment_taps
 from seqwright.outputs.unknown_words import replaced
 
@@ -128,8 +129,8 @@ class Searcher:
     @cached_property
     def model(self) -> Any:
         """The model, or the ensemble, as `decoding` asks it: in the precision of the search."""
-        ready = [in_precision(member, self.settings.precision) for member in self.members]
-        ready[0] = self._attentive(ready[0])
+        rounded = [in_precision(member, self.settings.precision) for member in self.members]
+        ready = [self._attentive(rounded[0]), *map(prepared, rounded[1:])]
         return Ensemble(ready, self.given.average) if isinstance(self.given, Ensemble) else ready[0]
 
     @torch.inference_mode()
@@ -200,9 +201,13 @@ class Searcher:
             found[i][n] = found[i][n]._replace(text=text)
 
     def _attentive(self, model: Any) -> Any:
-        """The model, listened to where a search needs to know where it looks and it does not remember that itself."""
+        """The model, listened to where a search needs to know where it looks and it does not remember that itself.
+
+        Otherwise it is prepared.
+        """
         penalised = self.settings.coverage_penalty and self.settings.beam > 1
-        return Attentive(model) if penalised and not isinstance(model, Aligns) and alignment_taps(model) else model
+        listens = penalised and not isinstance(model, Aligns) and alignment_taps(model)
+        return Attentive(model) if listens else prepared(model)
 
     def _aligner_of(self, model: Any) -> Aligner | None:
         """What finds the source of unknown words, where they are to be replaced."""
