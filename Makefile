@@ -25,12 +25,12 @@ DEMO := runs/demo
 SENTENCE := Saturday, May 5, 1951
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check portable audit docs clean distclean
+.PHONY: help demo test test-long check portable audit bench bench-quick docs clean distclean
 # Two installations must not write into one environment at the same time.
 .NOTPARALLEL:
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.package  ## train, score and use a small Transformer; no download, a few minutes
 	$(BIN)/seqwright train dates-demo --run $(DEMO)
@@ -53,6 +53,13 @@ portable: $(PYTHONS:%=.portable-%)  ## types for newer Pythons, and in them the 
 
 audit: $(VENV)/.dev $(VENV)/.audit  ## what is known against the packages that are installed; their licences
 	$(BIN)/python -m tools.dependencies audit $(VENV)/audit/bin/pip-audit
+
+bench: $(VENV)/.dev  ## speed beside other programs, about half an hour; NANOGPT=FOLDER names a checkout of nanoGPT
+	$(BIN)/python -m benchmarks all $(NANOGPT:%=--nanogpt %) $(ARGS)
+	$(BIN)/python -m benchmarks.speed.picture
+
+bench-quick: $(VENV)/.dev  ## the same in small, below three minutes; its numbers are a look, not a measurement
+	$(BIN)/python -m benchmarks all --quick $(NANOGPT:%=--nanogpt %) $(ARGS)
 
 docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -15,13 +15,13 @@ import statistics
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 
 from benchmarks.record import options, record, show
+from benchmarks.speed.recurrent import joey_model
 from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
 from seqwright.decoding import DecodingSettings, decoded
@@ -111,22 +111,11 @@ def joey(steps: int) -> tuple[Decode, int] | None:
     """JoeyNMT's decoding of a model like our Bahdanau, and its parameters; nothing where it is not installed."""
     try:
         from joeynmt.batch import Batch
-        from joeynmt.model import build_model
         from joeynmt.search import search
-        from joeynmt.vocabulary import Vocabulary
     except ImportError:
         return None
-    special: dict[str, Any] = {"lang_tags": [], "sep_token": None, "sep_id": None}
-    for number, name in enumerate(("unk", "pad", "bos", "eos")):
-        special |= {f"{name}_token": f"<{name}>", f"{name}_id": number}
-    words = Vocabulary([f"t{number}" for number in range(VOCABULARY - 4)], SimpleNamespace(**special))
-    settings = read_recipe(RECIPES["Bahdanau"]).model
-    side = {"type": "recurrent", "rnn_type": settings.cell, "num_layers": settings.layers, "dropout": 0.0}
-    embeddings = {"embeddings": {"embedding_dim": settings.token_width, "dropout": 0.0}}
-    encoder = {**side, **embeddings, "hidden_size": settings.width // 2, "bidirectional": True}
-    decoder = {**side, **embeddings, "hidden_size": settings.width, "attention": "bahdanau", "input_feeding": True}
-    decoder |= {"init_hidden": "bridge", "hidden_dropout": 0.0}
-    model = build_model({"encoder": encoder, "decoder": decoder, "tied_embeddings": True}, words, words).eval()
+    model, special = joey_model(VOCABULARY)
+    model.eval()
 
     def decode(rows: list[Ids], beam: int) -> int:
         batch = sources([row % (VOCABULARY - 4) + 4 for row in rows], end=special["eos_id"])

@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import shlex
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,6 +22,11 @@ from rich.console import Console
 from rich.table import Table
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# As Linux names them: of x86, then of ARM.
+INSTRUCTIONS = (
+    *("avx", "f16c", "fma", "avx2", "avx512f", "avx512bw", "avx512_vnni", "avx512_bf16", "amx_tile", "amx_bf16"),
+    *("asimd", "asimdhp", "asimddp", "sve", "sve2", "bf16", "i8mm"),
+)
 
 
 def options(name: str, about: str | None) -> argparse.ArgumentParser:
@@ -69,7 +75,7 @@ def record(
         "name": name,
         "question": (about or "").strip().split("\n", maxsplit=1)[0],
         "command": command(),
-        "date": datetime.now(UTC).date().isoformat(),
+        "date": today(),
         "machine": machine(),
         "versions": versions(libraries),
         "threads": threads,
@@ -93,14 +99,34 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console(width=120, highlight=False).print(table)
 
 
+def today() -> str:
+    """The date."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def commit() -> str | None:
+    """The commit that is checked out, marked where the code differs from it; None outside a repository."""
+    told = [
+        subprocess.run(["git", *words], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+        for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--", "src", "benchmarks"])
+    ]
+    if any(each.returncode for each in told):
+        return None
+    head, changes = (each.stdout.strip() for each in told)
+    return f"{head} and changes" if changes else head
+
+
 def machine() -> dict[str, Any]:
-    """The processor, its cores, and the system."""
+    """The processor, what instructions it has that matter here, its cores, its memory, and the system."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in reversed(lines))}
+    there = set(facts.get("flags", facts.get("Features", "")).split())
     return {
-        "cpu": names[0] if names else platform.processor() or "unknown",
+        "cpu": facts.get("model name") or platform.processor() or "unknown",
+        "instructions": [name for name in INSTRUCTIONS if name in there],
         "cores": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": f"{platform.system()} {platform.machine()}",
     }
 

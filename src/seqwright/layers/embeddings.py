@@ -86,6 +86,14 @@ class TokenEmbedding(nn.Module):
         return token_logits(x_BTD, self.weight)
 
 
+class TokenTable(nn.Embedding):
+    """One vector per token, and the same matrix as output projection (Radford et al. 2018)."""
+
+    def logits(self, x_BTD: Tensor) -> Tensor:
+        """How well each token of the vocabulary fits each vector."""
+        return token_logits(x_BTD, self.weight)
+
+
 class TiedEmbedding(nn.Module):
     """Tokens as vectors, and the output at each step as logits: with `tied` through the same matrix.
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from seqwright.batches import Batches, Place
 from seqwright.batches.ahead import Ahead
 from seqwright.devices import compile_in_place, computes_bfloat16, cores, device_of, seed_device
-from seqwright.errors import DivergedError, RunError, SettingError
+from seqwright.errors import DivergedError, RunError, SettingError, nearest
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
 from seqwright.training.best import best_validation
@@ -282,9 +282,9 @@ class Fitting:
             told = "  ".join(f"{name} {value:.4g}" for name, value in scores.items())
             self.reporter.say(f"step {self.step}: validation  {told}  ({time.monotonic() - began:.0f} s)")
             if self.settings.metric not in scores:
-                known = ", ".join(scores)
+                asked, known = self.settings.metric, ", ".join(scores)
                 raise SettingError(
-                    f"training.metric is '{self.settings.metric}', but validation gives {known}: name one"
+                    f"training.metric is '{asked}', but validation gives {known}.{nearest(asked, scores)}"
                 )
         new = {"score": scores.get(self.settings.metric, 0.0), "loss": scores.get("loss", 0.0)}
         self.best = best_validation(self.best, self.world.summed(new), self.step, lower=self.validation.lower)
