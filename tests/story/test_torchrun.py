@@ -76,7 +76,7 @@ def started(*overrides: str, run: str = "together") -> list[tuple[int, str]]:
     for rank in ("0", "1"):
         environment = {**os.environ, **torchrun, "RANK": rank, "LOCAL_RANK": rank}
         running.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
-    said = [process.communicate(timeout=120)[1] for process in running]
+    said = [process.communicate(timeout=240)[1] for process in running]
     return [(process.returncode, err) for process, err in zip(running, said, strict=True)]
 
 

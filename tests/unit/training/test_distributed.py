@@ -37,7 +37,7 @@ def test_gradients_are_those_of_one_process_and_what_nobody_uses_has_none(size: 
         )
         for rank in range(size)
     ]
-    printed = [process.communicate(timeout=120) for process in running]
+    printed = [process.communicate(timeout=240) for process in running]
     for process, (out, err) in zip(running, printed, strict=True):
         assert process.returncode == 0, err
         found = json.loads(out)
