@@ -33,7 +33,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding": {"errors", "settings"},
     "metrics": {"errors"},
     "pictures": {"errors", "whole_file"},
-    "interchange": {"data", "errors", "inputs", "kinds", "lineage", "models", "outputs", "tasks.wired", "whole_file"},
+    "interchange": {"data", "errors", "inputs", "kinds", "layers", "lineage", "models", "outputs", "tasks.wired"}
+    | {"whole_file"},
     "tasks": {
         "arguments",
         "batches",

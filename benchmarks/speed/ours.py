@@ -10,6 +10,7 @@ from seqwright.batches.pairs import sources
 from seqwright.decoding import DecodingSettings, decoded
 from seqwright.devices import Precision, in_precision, keep_freed_memory
 from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
+from seqwright.layers.prepared import prepared
 
 FORBIDDEN = (PAD, UNKNOWN, BEGIN)
 
@@ -17,7 +18,7 @@ FORBIDDEN = (PAD, UNKNOWN, BEGIN)
 def writer_of(model: Any, precision: Precision = "float32") -> Any:
     """A model made ready as every verb that writes does it."""
     keep_freed_memory()
-    return in_precision(model, precision)
+    return prepared(in_precision(model, precision))
 
 
 def translating(model: Any, rows: list[Any], steps: int) -> Callable[[int], Work]:

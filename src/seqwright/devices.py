@@ -2,7 +2,9 @@
 
 import copy
 import ctypes
+import importlib.util
 import os
+import shutil
 import sys
 from typing import Literal, TypeVar
 
@@ -10,14 +12,24 @@ import torch
 from torch import nn
 
 from seqwright.errors import SettingError
+from seqwright.layers.int8 import in_int8
 
-Precision = Literal["float32", "bfloat16"]
+Precision = Literal["float32", "int8", "bfloat16"]
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
 
 def device_of(module: nn.Module) -> torch.device:
     """Where a module's tensors are; a module without any is at home on the CPU."""
     return next((tensor.device for tensor in module.state_dict().values()), torch.device("cpu"))
+
+
+def seed_device(device: torch.device, seed: int) -> None:
+    """Seed what draws on the CPU and on the device: `torch.manual_seed` asks every kind of it, and that takes time."""
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed(seed)
+    elif device.type == "mps":
+        torch.mps.manual_seed(seed)
 
 
 def cores() -> int:
@@ -36,21 +48,46 @@ def computes_bfloat16(device: torch.device) -> bool:
 def in_precision(model: ModuleT, precision: Precision) -> ModuleT:
     """The model itself, or a copy whose weights are rounded to bfloat16, where the device has instructions for it.
 
-    A model that has counted instead of learnt has nothing to round.
+    In int8 products are rounded, on x86 processors. A model that has counted instead of learnt has nothing to round.
     """
+    if precision == "int8":
+        _refuse_int8(model)
+        return in_int8(model)
     if precision == "float32" or not computes_bfloat16(device_of(model)) or not any(True for _ in model.parameters()):
         return model
     return copy.deepcopy(model).bfloat16()
+
+
+def compiles(device: torch.device) -> bool:
+    """Whether `torch.compile` finds what it needs: Triton for a GPU, otherwise a C++ compiler, by default torch's."""
+    if device.type == "cuda":
+        return importlib.util.find_spec("triton") is not None
+    return shutil.which(os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")) is not None
+
+
+def computes_int8(device: torch.device) -> bool:
+    """Whether the device has kernels for products in int8."""
+    return device.type == "cpu" and not {"x86", "fbgemm"}.isdisjoint(torch.backends.quantized.supported_engines)
+
+
+def _refuse_int8(model: nn.Module) -> None:
+    """It is asked for by name, so that nothing else is computed in its place."""
+    if not any(True for _ in model.parameters()):
+        raise SettingError("int8 rounds what a model multiplies by, and this one has counted: use --precision float32")
+    if not computes_int8(device_of(model)):
+        raise SettingError("int8 is computed on x86 processors, and the model is elsewhere: use --precision float32")
 
 
 def keep_freed_memory() -> bool:
     """Let the process keep the memory of freed tensors for the next ones; whether the C library could be told so.
 
     Left alone, glibc hands the pages of a large tensor back to the system, which has to clear them again for the
-    next one: a fifth of the time of a training step or of a beam search on a CPU.
+    next one: a fifth of the time of a training step or of a beam search on a CPU. Large tensors also get large pages,
+    where the system gives them on demand and torch has made no tensor yet: reading weights takes a sixth less.
     """
     if not sys.platform.startswith("linux"):
         return False
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
         told = ctypes.CDLL(None).mallopt
     except AttributeError:  # another C library

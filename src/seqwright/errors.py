@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 # An option, and its value where a path follows or one of the words that are values.
-OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*|(?:thought|first|mean|source|target)\b))?")
+OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*|(?:thought|first|mean|source|target|plain|float32)\b))?")
 
 LINE_BREAK = re.compile(r"\s*\n\s*")
 # How libraries say that there is no memory: torch on CPU and GPU, NumPy, the loader of programs, Python, tokenizers.

@@ -3,7 +3,6 @@
 Using a model needs the run folder and nothing else; training and evaluating also need the data.
 """
 
-import hashlib
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,20 +20,21 @@ from seqwright.busy_cores import Watched
 from seqwright.calls import Files, asked, evaluation_of, listed_texts
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
-from seqwright.data.files import content_hash, expanded
+from seqwright.data.files import expanded
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
-from seqwright.devices import cores, keep_freed_memory, training_device
+from seqwright.devices import Precision, cores, keep_freed_memory, training_device
 from seqwright.errors import RunError, SettingError, instead
+from seqwright.fingerprints import fingerprint_of, fingerprints_of, teacher_key
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import TASKS, chosen, task_of
 from seqwright.objectives.objective import Objective
+from seqwright.outputs.text_search import Search
 from seqwright.recipe import Recipe, recipe_from, validated
 from seqwright.recipe_checks import refuse_unknown_metric
 from seqwright.run_folders import (
-    PARTS,
     clear,
     is_of_training,
     locked,
@@ -48,9 +48,9 @@ from seqwright.run_folders import (
 from seqwright.saved_weights import chosen_weights, damage_told, imported_again, refuse_larger_sizes
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation
-from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
+from seqwright.tasks.distillation import Teacher, taught
 from seqwright.tasks.ensembles import ensemble_of
-from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
+from seqwright.training.checkpoint import read_mark, steps_on_disk
 from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
 from seqwright.training.journal import Journal
@@ -76,6 +76,8 @@ class Run(NamedTuple):
     inputs: Any
     model: nn.Module
     step: int
+    engine: Any = None
+    """What searches, and makes vectors, in place of the plain path, if anything does: see `seqwright.engines`."""
 
     def __repr__(self) -> str:
         metric, size = self.recipe.training.metric, f"{self.recipe.model.kind}, {parameters(self.model):,} parameters"
@@ -92,26 +94,28 @@ class Run(NamedTuple):
         `top` how many labels, answers or tokens a prediction ranks; `decoding` are settings of that section, in place
         of the recipe's.
         """
-        return asked(self, given, steps, top, self.decoding_with(decoding))
+        return asked(self, given, steps, top, self.search_with(decoding))
 
     @public("run.evaluate")
     def evaluate(self, part: PartName | None = None, *, data: Files | None = None, **decoding: Any) -> Evaluation:
         """The scores and predictions on a part of the run's data, the test part if there is one, or on other files."""
-        return evaluation_of(self, part, data, self.decoding_with(decoding))
+        return evaluation_of(self, part, data, self.search_with(decoding))
 
     @public("run.stream")
     def stream(self, text: str, **decoding: Any) -> Iterator[str]:
         """How a language model continues a text, piece by piece, the text itself first."""
-        pieces: Iterator[str] = self.inputs.stream(self.model, text, self.decoding_with(decoding))
+        pieces: Iterator[str] = self.inputs.stream(self.model, text, self.search_with(decoding))
         return pieces
 
     @public("run.embed")
-    def embed(self, texts: Any, *, pooling: Pooling | None = None, normalise: bool = False) -> np.ndarray[Any, Any]:
+    def embed(
+        self, texts: Any, *, pooling: Pooling | None = None, normalise: bool = False, precision: Precision = "float32"
+    ) -> np.ndarray[Any, Any]:
         """`vector_ND`: what the last layer makes of each text, as `seqwright embed` has it; `vector_D` of one text."""
         from seqwright.analysis.embedder import embedder_of
 
         several = listed_texts(texts)
-        vector_ND = embedder_of(self, pooling)(several, normalise=normalise).numpy()
+        vector_ND = embedder_of(self, pooling, precision)(several, normalise=normalise).numpy()
         return vector_ND[0] if isinstance(texts, str) else vector_ND
 
     @public("run.look")
@@ -148,6 +152,15 @@ class Run(NamedTuple):
                 raise SettingError(f"there is no setting '{name}' of decoding{instead(name, type(own).model_fields)}")
         called = {name: name for name in given}  # arguments of Python
         return validated("decoding", {**own.model_dump(mode="json"), **given}, self.recipe.task, called)
+
+    def search_with(self, given: Mapping[str, Any]) -> Any:
+        """The same, for the engine of the run where it has one."""
+        settings = self.decoding_with(given)
+        if self.engine is not None and not self.engine.optional and not self.output.writes:
+            raise SettingError(
+                f"an engine writes texts and embeds them, and {self.folder} learnt {self.recipe.task}: load it without"
+            )
+        return settings if self.engine is None else Search(settings, engine=self.engine)
 
 
 def data_of(recipe: Recipe) -> Any:
@@ -196,29 +209,6 @@ def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
             run = open_run(path)
             teachers.append(Teacher(where, fingerprint_of(run), run))
     return teachers
-
-
-def teacher_key(number: int) -> str:
-    """Under which name the sha256 of a teacher stands in `resolved.toml`."""
-    return "teacher" if number == 1 else f"teacher {number}"
-
-
-def fingerprint_of(run: Run) -> str:
-    """A sha256 of everything that decides what a run says: its model's settings, its weights, its inputs."""
-    step = step_folder(run.folder, run.step)
-    weights = [path for name in ("averages", "model") if (path := step / f"{name}.safetensors").exists()][:1]
-    learnt = (path for part in PARTS for path in (run.folder / part).rglob("*") if path.suffix != ".txt")  # alignments
-    files = [*weights, *sorted(path for path in learnt if path.is_file())]
-    said = json.dumps([run.recipe.model.model_dump(mode="json"), *map(content_hash, files)])
-    return hashlib.sha256(said.encode()).hexdigest()
-
-
-def fingerprints_of(recipe: Recipe, data: Any, teachers: Sequence[Teacher]) -> dict[str, str]:
-    """A sha256 of each thing that is learnt from."""
-    sums = {part: data.fingerprint(part) for part in data.parts()}
-    more = {teacher_key(number): teacher.sha256 for number, teacher in enumerate(teachers, start=1)}
-    more |= {"unlabelled": unlabelled_sum(recipe)} if teachers else {}
-    return sums | {name: known for name, known in more.items() if known}
 
 
 def rate_of(recipe: Recipe, batches: Batches[Any]) -> Callable[[int], float]:
@@ -377,18 +367,27 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     return Run(folder, recipe, inputs.at_step(step), model.to(device).eval(), step)
 
 
-def load(where: str | Path | Sequence[str | Path], *, average: Average = "probabilities") -> Run:
+def load(
+    where: str | Path | Sequence[str | Path],
+    *,
+    average: Average = "probabilities",
+    engine: Literal["plain", "ctranslate2", "auto"] = "plain",
+) -> Run:
     """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`.
 
     A folder that `transformers` wrote is converted once into the cache, by its content. Several are an ensemble; where
-    they write text, `average` says which mean of theirs decides at each token.
+    they write text, `average` says which mean of theirs decides at each token. With `engine="ctranslate2"` that program
+    searches, and makes the vectors of `embed`; with "auto" wherever it can do what is asked.
     """
     from seqwright.conversion import cached_run, is_hugging_face
+    from seqwright.engines import with_engine
 
     if not isinstance(where, str | Path):
-        return joined_run([load(each) for each in where], average)
-    folder = restored(Path(where))
-    return open_run(cached_run(folder, warnings.warn) if is_hugging_face(folder) else folder)
+        run = joined_run([load(each) for each in where], average)
+    else:
+        folder = restored(Path(where))
+        run = open_run(cached_run(folder, warnings.warn) if is_hugging_face(folder) else folder)
+    return with_engine(run, engine)
 
 
 def joined_run(runs: Sequence[Run], average: Average = "probabilities") -> Run:

@@ -16,9 +16,11 @@ from torch import Tensor, nn
 from seqwright.batches.packed import packed_texts
 from seqwright.batches.text import Text, texts
 from seqwright.decoding.stepper import reordered
-from seqwright.devices import computes_bfloat16, in_precision
+from seqwright.devices import computes_bfloat16, computes_int8, in_precision
+from seqwright.errors import SettingError
 from seqwright.kinds import chosen
 from seqwright.layers.embeddings import HasTokenVectors
+from seqwright.layers.int8 import Int8Weight
 from seqwright.layers.taps import Tap, listen
 from seqwright.lineage import MODELS, Model
 from seqwright.models.language_model import LanguageModel
@@ -313,6 +315,34 @@ def test_rounded_to_bfloat16_it_says_nearly_the_same_and_leaves_the_model_alone(
         logits_BV, state = rounded.step(token_B, state)
         target_BV, exact = model.step(token_B, exact)
         close(logits_BV.float(), target_BV.float(), by=0.1 * max(1.0, float(target_BV.abs().max())))
+
+
+@those_that("steps")
+@torch.inference_mode()
+def test_in_int8_it_says_nearly_the_same_and_leaves_the_model_alone(row: Model) -> None:
+    model, batch = small(row), example(row)
+    if not computes_int8(torch.device("cpu")):
+        pytest.skip("no kernels for int8 here")
+    if not any(True for _ in model.parameters()):
+        with pytest.raises(SettingError, match="this one has counted"):
+            in_precision(model, "int8")
+        return
+    before = [parameter.clone() for parameter in model.parameters()]
+    rounded, products, product = in_precision(model, "int8"), list[Int8Weight](), Int8Weight.product
+
+    def heard(weight: Int8Weight, x: torch.Tensor) -> torch.Tensor:
+        products.append(weight)
+        return product(weight, x)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Int8Weight, "product", heard)
+        state, exact = rounded.start(batch), model.start(batch)
+        for token_B in full_rows(batch).unbind(1):
+            logits_BV, state = rounded.step(token_B, state)
+            target_BV, exact = model.step(token_B, exact)
+            close(logits_BV, target_BV, by=0.1 * max(1.0, float(target_BV.abs().max())))
+    assert products  # or nothing was rounded
+    assert all(map(torch.equal, before, model.parameters()))
 
 
 @those_that("steps")

@@ -3,6 +3,7 @@
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,3 +33,21 @@ def test_only_the_cores_that_may_be_used_are_counted():
     code = f"{confined}; from seqwright.devices import cores; print(cores())"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "1\n"
+
+
+LARGE_PAGES = """
+import torch
+from seqwright.devices import keep_freed_memory
+keep_freed_memory()
+held = torch.ones(1 << 24)
+print(next(line.split()[1] for line in open("/proc/self/smaps_rollup") if line.startswith("AnonHugePages")))
+"""
+ON_DEMAND = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(
+    not ON_DEMAND.exists() or "[madvise]" not in ON_DEMAND.read_text(), reason="no large pages on demand here"
+)
+def test_large_tensors_get_large_pages():
+    told = subprocess.run([sys.executable, "-c", LARGE_PAGES], capture_output=True, text=True, check=True)
+    assert int(told.stdout) > 30_000, "of the 65,536 kB of the tensor"

@@ -4,16 +4,16 @@ B batch · T time · N texts · D width
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import context_of, read_rows, reads_text
+from seqwright.analysis.reading import context_of, read_rows, reads_text, row_batch
 from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
-from seqwright.devices import device_of
+from seqwright.devices import Precision, device_of, in_precision
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.running_text import RunningTextInput
@@ -35,11 +35,18 @@ class Embedder:
     `mean` is that of the vectors of all tokens that are read, special ones included, as Sentence-BERT has it (Reimers
     & Gurevych 2019, section 3); `first` is the vector of [CLS]; `thought` is the one vector into which a translation
     without attention reads its source (Sutskever et al. 2014). Left out: thought where the model has one, else mean.
-    `context` is how many tokens the model reads at once.
+    `context` is how many tokens the model reads at once. An `engine` computes the vectors in place of the model.
     """
 
     def __init__(
-        self, model: nn.Module, inputs: Any, *, pooling: Pooling | None = None, context: int | None = None
+        self,
+        model: nn.Module,
+        inputs: Any,
+        *,
+        pooling: Pooling | None = None,
+        context: int | None = None,
+        precision: Precision = "float32",
+        engine: Any = None,
     ) -> None:
         if not isinstance(model, HasTokenVectors):
             raise RunError("the model has no vectors for what it reads; embed is for models that learn them")
@@ -50,11 +57,16 @@ class Embedder:
                 "it; this model has none: use mean"
             )
         self.pooling = pooling or ("thought" if thinks else "mean")
-        self.model, self.inputs = model.eval(), inputs
+        if engine is not None and (told := engine.lacks_vectors(self.pooling, precision)):
+            if not engine.optional:
+                raise SettingError(told)
+            engine = None
+        self.engine, self.precision = engine, precision
+        self.model, self.inputs = in_precision(model.eval(), precision) if engine is None else model.eval(), inputs
         self.tokenizer: Tokenizer = inputs.tokenizer
         self.reads: TokenInput[Any, Any] = inputs.reads_tokens
         self.most = None if context is None else context - MARKS
-        self._contextual = next(iter(model.token_vectors().values())).contextual
+        self._contextual = next(iter(cast(HasTokenVectors, self.model).token_vectors().values())).contextual
 
     def encode(self, texts: Sequence[str]) -> list[Ids]:
         """The tokens of each text, all of them: only the first `most` can be read."""
@@ -79,10 +91,14 @@ class Embedder:
             batch = sources(rows, end=self.tokenizer.end).to(device_of(self.model))
             vector_BD: Tensor = thinking.sentence_vectors(batch.source_BS, batch.source_real_BS)
             return vector_BD.float().cpu()
-        with listen(self._contextual):  # to nothing else, so that the fused kernels serve
-            joined = [self.reads.joined([row]) for row in rows]
-            read = read_rows(self.model, self.inputs, joined)
-            contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
+        joined = [self.reads.joined([row]) for row in rows]
+        if self.engine is None:
+            with listen(self._contextual):  # to nothing else, so that the fused kernels serve
+                read = read_rows(self.model, self.inputs, joined)
+                contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
+        else:
+            batch, read = row_batch(self.inputs, joined)
+            contextual_BTD = self.engine.contextual(batch.input, batch.real, self.precision)
         if self.pooling == "first":
             forwards = isinstance(self.reads, RunningTextInput | PromptInput) or has_next_token_body(self.model)
             if not read.before or forwards:
@@ -96,7 +112,7 @@ class Embedder:
         return (contextual_BTD * real_BT.unsqueeze(-1)).sum(1) / length_B1
 
 
-def embedder_of(run: Run, pooling: Pooling | None = None) -> Embedder:
+def embedder_of(run: Run, pooling: Pooling | None = None, precision: Precision = "float32") -> Embedder:
     """What makes vectors of texts with the model of a run."""
     if isinstance(run.inputs, EnsembleWires):
         raise RunError("an ensemble has several models, and each has vectors of its own; load one run")
@@ -104,4 +120,5 @@ def embedder_of(run: Run, pooling: Pooling | None = None) -> Embedder:
         raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text, so that there is none to embed")
     if not isinstance(run.model, HasTokenVectors):
         raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
-    return Embedder(run.model, run.inputs, pooling=pooling, context=context_of(run))
+    options: dict[str, Any] = {"precision": precision, "engine": run.engine, "context": context_of(run)}
+    return Embedder(run.model, run.inputs, pooling=pooling, **options)

@@ -68,16 +68,23 @@ def read_rows(model: nn.Module, inputs: Wires, rows: Sequence[Any], *, side: str
     Of a translation the source is read, and nothing is written.
     """
     here: Any = model.eval()
-    home = device_of(model)
     if side == "target":
         raise SettingError("what a translation makes of its target depends on a source; choose --side source")
+    batch, read = row_batch(inputs, rows)
+    if isinstance(inputs.input, SentencesInput):
+        here.read(batch.to(device_of(model)))
+    else:
+        here(batch.to(device_of(model)), None)
+    return read
+
+
+def row_batch(inputs: Wires, rows: Sequence[Any]) -> tuple[Any, Read]:
+    """Rows of tokens as a batch that a model reads, and what it reads of them."""
     if isinstance(inputs.input, SentencesInput):
         text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
-        here.read(text.to(home))
-        return Read(text.input, 1)
+        return text, Read(text.input, 1)
     batch = inputs.output.collate(inputs.input.stack(rows), None)
-    here(batch.to(home), None)
-    return Read(batch.input, int(inputs.reads_tokens.begins))
+    return batch, Read(batch.input, int(inputs.reads_tokens.begins))
 
 
 def refuse_number(run: Run, texts: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from seqwright.busy_cores import Watched
 from seqwright.cli.terminal import command, print_table
 from seqwright.data.cards import cache_folder, card, located
+from seqwright.errors import UserError
 
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "typer", "rich", "matplotlib")
 MORE_LIBRARIES = ("Babel", "num2words", "filelock", "tomlkit")
@@ -26,7 +27,7 @@ def examine() -> None:
         ("system", f"{platform.system()} {platform.machine()}", "use WSL" if sys.platform == "win32" else ""),
     ]
     rows += [_library(name, required=True) for name in (*LIBRARIES, *MORE_LIBRARIES)]
-    rows.append(_library("tensorboard", required=False))
+    rows += [_library("tensorboard", required=False), _ctranslate2()]
     rows += [
         ("cores", str(os.cpu_count()), ""),
         ("memory", _memory(), ""),
@@ -46,6 +47,20 @@ def _library(name: str, *, required: bool) -> tuple[str, str, str]:
         return name, importlib.metadata.version(name), ""
     except importlib.metadata.PackageNotFoundError:
         return name, "missing", f"pip install {name}" if required else f"optional: pip install 'seqwright[{name}]'"
+
+
+def _ctranslate2() -> tuple[str, str, str]:
+    """Whether it is there, and what it computes with on this processor."""
+    name, found, remark = _library("ctranslate2", required=False)
+    if remark:
+        return name, found, remark
+    try:
+        from seqwright.interchange.ctranslate2 import ctranslate2_library
+
+        known = ctranslate2_library().get_supported_compute_types("cpu")
+    except (UserError, ImportError, OSError) as error:
+        return name, "cannot be loaded", str(error)
+    return name, found, f"--engine ctranslate2: {', '.join(sorted({'float32', 'int8', 'bfloat16'} & known))}"
 
 
 def _memory() -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 
 import numpy as np
 from torch import Tensor
@@ -12,12 +12,13 @@ from torch import Tensor
 from seqwright.analysis.embedder import Embedder, embedder_of
 from seqwright.cli.asking import AskedInput, Asking, Result
 from seqwright.cli.given import split_lines
-from seqwright.cli.opening import opened_run
+from seqwright.cli.opening import computed_by, opened_run
 from seqwright.cli.options import Answers, TableAnswers, Things
 from seqwright.cli.tables import WRITTEN, refuse_output
 from seqwright.cli.terminal import say, shown
 from seqwright.cli.using_any import EmbedOptions
 from seqwright.data.files import extension_of
+from seqwright.devices import Precision
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Given
 from seqwright.runs import Pooling
@@ -28,16 +29,18 @@ ARRAY = ".npy"
 
 def embed_texts(things: Things, options: EmbedOptions) -> None:
     """Print each text's vector, its numbers with spaces between them or as JSON; or write them all into a file."""
-    pooling, output = options.pooling, options.output
+    pooling, output, precision = options.pooling, options.output, options.precision
     if pooling not in {None, "mean", "first", "thought"}:
         raise SettingError(f"--pooling is '{pooling}'; choose mean, first or thought")
+    if precision not in {None, *get_args(Precision)}:
+        raise SettingError(f"--precision is '{precision}'; choose {', '.join(get_args(Precision))}")
     if output is not None:
         refuse_output(output, (ARRAY, *WRITTEN), as_json=options.json, yes=options.yes)
     in_array = output is not None and output.suffix == ARRAY
     answers = Answers(options.json) if in_array else TableAnswers(options.json, output=output, yes=True)
     asking = Asking("embed", replace(things, texts=split_lines(things.texts)), answers)
-    run = opened_run(things.run, options.which)
-    embedder = embedder_of(run, cast(Pooling | None, pooling))
+    run = computed_by(opened_run(things.run, options.which), options.engine)
+    embedder = embedder_of(run, cast(Pooling | None, pooling), cast(Precision, precision or "float32"))
     kept: list[Tensor] = []  # for an array, which is written at once
     read, names = 0, _columns(embedder, asking.output)
     asking.added = {name: name for name in names}

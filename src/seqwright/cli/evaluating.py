@@ -8,12 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from seqwright.calls import chosen_data
-from seqwright.cli.opening import ensemble_circumstances, ensemble_name, opened_run, opened_together
+from seqwright.cli.opening import computed_by, ensemble_circumstances, ensemble_name, opened_run, opened_together
 from seqwright.cli.options import EvaluationOptions
 from seqwright.cli.terminal import add_row, json_text, print_table, say, say_drawn, shown
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.errors import SettingError, UserError
+from seqwright.outputs.text_search import Search
 from seqwright.recipe import validated
 from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, joined_run
@@ -27,8 +28,9 @@ def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
     runs, average = opened_together(opened_run(folder, which), options.ensemble, which)
     run, *others = runs
     files = [path.expanduser() for path in options.data or ()]
-    if given and not run.output.decodes:
-        typed = f"--{next(iter(given)).replace('_', '-')}"
+    engine = options.computing.engine
+    if (given or engine) and not run.output.decodes:
+        typed = f"--{next(iter(given), 'engine').replace('_', '-')}"
         task = run.recipe.task
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave {typed} out")
     chosen = chosen_data(run, files, options.part)
@@ -41,7 +43,9 @@ def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
     if not files:
         _warn_of_other_data(folder, data)
     try:
-        result = chosen.evaluated(joined_run(runs, average), settings)
+        together = computed_by(joined_run(runs, average), engine)
+        searched_by = settings if together.engine is None else Search(settings, engine=together.engine)
+        result = chosen.evaluated(together, searched_by)
     except UserError as error:
         raise type(error)(_named(str(error), part, subject)) from error
     for note in result.notes:
@@ -49,6 +53,8 @@ def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
     name = _name(run, f"{files[0].stem}-{data.fingerprint(part)[:8]}" if files else part, settings, which)
     name += ensemble_name(others, average)
     circumstances = _circumstances(run, files, data, part, settings, which)
+    if together.engine is not None:
+        name, circumstances = f"{name}-{engine}", circumstances | {"engine": engine}
     circumstances["evaluated"] |= result.overlap._asdict() if result.overlap else {}
     _write(folder / "eval", name, result, circumstances | ensemble_circumstances(others, average))
     if options.json:

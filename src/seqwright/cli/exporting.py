@@ -8,14 +8,18 @@ from seqwright.analysis.vectors import WordVectors
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import make_sure, say, shown
 from seqwright.data.files import extension_of
+from seqwright.engines import tokenizers_of
 from seqwright.errors import DataError, RunError, SettingError, instead
 from seqwright.inputs.running_text import RunningTextInput
 from seqwright.interchange.arpa import write_arpa
+from seqwright.interchange.ctranslate2 import write_ctranslate2
 from seqwright.interchange.pretrained import write_pretrained
 from seqwright.interchange.word2vec import write_word2vec
 from seqwright.lineage import model_row
 from seqwright.runs import Run
 from seqwright.training.weights import unique_tensors
+
+WRITTEN = {"translator": "a translator", "generator": "a language model", "encoder": "an encoder"}
 
 
 def export_run(folder: Path, file: Path | None, to: str | None, side: str | None, which: str, *, yes: bool) -> None:
@@ -75,6 +79,13 @@ def _write_pretrained(run: Run, folder: Path, side: str | None) -> str:
     return write_pretrained(folder, row, settings, unique_tensors(run.model), inputs, first=first)
 
 
+def _write_ctranslate2(run: Run, folder: Path, side: str | None) -> str:
+    form, whole = write_ctranslate2(folder, run.model, *tokenizers_of(run))
+    if not whole:
+        say("CTranslate2 has no output for what it learnt: the folder has the body, which gives vectors")
+    return f"{WRITTEN[form]}, which ctranslate2.{form.capitalize()} loads,"
+
+
 class Format(NamedTuple):
     """How a file of a format is called, what writes it and says what it wrote, and whether `--side` means something."""
 
@@ -88,4 +99,5 @@ FORMATS = {
     "word2vec": Format((".vec", ".txt"), _write_vectors, sides=True),
     "arpa": Format((".arpa",), _write_ngrams, sides=False),
     "hf": Format(("-hf",), _write_pretrained, sides=False, folder=True),
+    "ctranslate2": Format(("-ctranslate2",), _write_ctranslate2, sides=False, folder=True),
 }

@@ -62,6 +62,13 @@ def opened_together(first: Run, options: EnsembleOptions, which: str) -> tuple[l
     return [first, *others], cast(Average, options.average or known[0])
 
 
+def computed_by(run: Run, engine: str | None, *, plain: bool = False) -> Run:
+    """The run with an engine by its name; `plain` where only the plain path gives what is asked, so that auto is it."""
+    from seqwright.engines import with_engine
+
+    return run if plain and engine == "auto" else with_engine(run, engine)
+
+
 def ensemble_circumstances(others: Sequence[Run], average: Average) -> dict[str, Any]:
     """What a report says of the other runs."""
     return {"with": {run.folder.name: run.step for run in others}, "average": average} if others else {}

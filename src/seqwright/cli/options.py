@@ -220,7 +220,15 @@ UNKNOWN = option(
     "never|keep|copy|dictionary",
     "Unknown words: never written, kept, or replaced by the source word or what `align` learnt of it.",
 )
-PRECISION = option("float32|bfloat16", "bfloat16 is faster where the processor has instructions for it, and rounds.")
+PRECISION = option(
+    "float32|int8|bfloat16",
+    "What is computed with: int8 rounds and is mostly faster, bfloat16 where the processor has instructions for it.",
+    "--precision",
+    "--compute",
+)
+ENGINE = option(
+    "plain|ctranslate2|auto", "What computes; auto is CTranslate2 wherever it can do what is asked.  [default: plain]"
+)
 LONGEST = option("N", "Write at most N tokens, the end included.")
 
 
@@ -308,6 +316,13 @@ class ScoringOptions(Options):
     precision: str | None = PRECISION
 
 
+@dataclass(frozen=True)
+class EngineOptions(Options):
+    """Which program computes."""
+
+    engine: str | None = ENGINE
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions(Options):
     """What a run is evaluated on, and how."""
@@ -318,6 +333,7 @@ class EvaluationOptions(Options):
     )
     ensemble: EnsembleOptions = EnsembleOptions()
     decoding: ScoringOptions = ScoringOptions()
+    computing: EngineOptions = EngineOptions()
     json: bool = flag("Print the scores as one JSON object.", "--json")
     which: Which = "best"
 
@@ -355,6 +371,7 @@ class TextOptions(Options):
 
     sample: bool = flag("Sample instead of searching; any option for sampling does so too.", "--sample")
     writing: WritingOptions
+    computing: EngineOptions
     answers: TextAnswers
 
 

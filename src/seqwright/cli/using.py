@@ -9,6 +9,7 @@ import typer
 from seqwright.cli.options import (
     LONGEST,
     Answers,
+    EngineOptions,
     Options,
     RunFolder,
     SourceTextOptions,
@@ -101,6 +102,7 @@ def generate(
     *,
     greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest token each time.")] = False,
     writing: WritingOptions,
+    computing: EngineOptions,
     answers: TextAnswers,
 ) -> None:
     """Continue texts with a language model.
@@ -113,7 +115,7 @@ def generate(
     """
     from seqwright.cli.writing import generate_texts
 
-    generate_texts(things, writing, answers, greedy=greedy)
+    generate_texts(things, writing, answers, greedy=greedy, engine=computing.engine)
 
 
 def score(things: Things, answers: TableAnswers) -> None:

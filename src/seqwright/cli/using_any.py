@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from seqwright.cli.options import (
+    ENGINE,
+    PRECISION,
     JsonLines,
     NewRunFolder,
     Options,
@@ -30,6 +32,8 @@ class EmbedOptions(Options):
         "is one, else mean]",
     )
     normalise: bool = flag("Make every vector of length 1.", "--normalise")
+    precision: str | None = PRECISION
+    engine: str | None = ENGINE
     output: Path | None = option(
         "FILE", "Write them there: .npy for NumPy, or a table as .csv, .tsv, .jsonl, .xlsx, .parquet.", "--output", "-o"
     )
@@ -91,21 +95,22 @@ def export(
         Path | None,
         typer.Argument(
             metavar="FILE",
-            help="The file to write, .gz at its end compresses it; for hf a folder.  [default: the run's name with "
-            ".vec, .arpa or -hf, as --to says]",
+            help="The file to write, .gz at its end compresses it; for hf and ctranslate2 a folder.  [default: the "
+            "run's name with .vec, .arpa, -hf or -ctranslate2, as --to says]",
         ),
     ] = None,
     to: Annotated[
         str | None,
         typer.Option(
-            metavar="word2vec|arpa|hf", help="The format.  [default: word2vec for .vec, .txt; arpa for .arpa]"
+            metavar="word2vec|arpa|hf|ctranslate2",
+            help="The format.  [default: word2vec for .vec, .txt; arpa for .arpa]",
         ),
     ] = None,
     side: Side = None,
     yes: ReplaceFile = False,
     which: Which = "best",
 ) -> None:
-    """Write a run as word vectors, as ARPA, or for Hugging Face.
+    """Write a run as vectors, ARPA, for Hugging Face or CTranslate2.
 
     Example: seqwright export runs/mine --to hf
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from seqwright.cli.asking import AskedInput, Asking, Result
 from seqwright.cli.evaluating import decoding_settings
-from seqwright.cli.opening import opened_for, opened_together
-from seqwright.cli.options import EnsembleOptions, SourceOptions, TextAnswers, Things, WritingOptions
+from seqwright.cli.opening import computed_by, opened_for, opened_together
+from seqwright.cli.options import EngineOptions, EnsembleOptions, SourceOptions, TextAnswers, Things, WritingOptions
 from seqwright.cli.terminal import say
 from seqwright.decoding.searching import run_search
 from seqwright.errors import DataError, SettingError
@@ -26,6 +26,7 @@ def write_texts(
     answers: TextAnswers,
     *,
     sample: bool,
+    computing: EngineOptions,
     source: SourceOptions | None = None,
     ensemble: EnsembleOptions | None = None,
     prefix: str = "",
@@ -36,14 +37,16 @@ def write_texts(
     run = opened_for(verb, things.run, answers.which)
     runs, average = opened_together(run, ensemble or EnsembleOptions(), answers.which)
     settings = writing_settings(run, chosen)
-    together = joined_run(runs, average)
+    together = computed_by(joined_run(runs, average), computing.engine, plain=answers.scores or answers.json)
     wires, model = together.inputs, together.model
     begin = usable_prefix(wires.output.tokenizer, prefix) if prefix else ""
     unfinished = 0
 
     def predict(examples: Given[Any], first: int) -> Iterator[list[Result]]:
         nonlocal unfinished
-        for prediction in wires.predictions(model, examples, Search(settings, begin, first=first)):
+        for prediction in wires.predictions(
+            model, examples, Search(settings, begin, first=first, engine=together.engine)
+        ):
             candidates = prediction.candidates or (prediction.best,)
             unfinished += sum(not candidate.finished for candidate in candidates)
             yield text_results(candidates, scores=answers.scores)
@@ -117,18 +120,22 @@ def writing_settings(run: Run, chosen: dict[str, Any]) -> Any:
 # ---------------------------------------------------------------------------------------------------- language models
 
 
-def generate_texts(things: Things, writing: WritingOptions, answers: TextAnswers, *, greedy: bool) -> None:
+def generate_texts(
+    things: Things, writing: WritingOptions, answers: TextAnswers, *, greedy: bool, engine: str | None = None
+) -> None:
     """Print how each opening continues, sampled if no option says otherwise; a single one is shown as it is written."""
     things = things if things.texts or things.file else replace(things, texts=[""])
     asking = writing_asked("generate", things, writing, answers)
     chosen = search_or_sample(writing, greedy=greedy) or {"beam": 1, "temperature": None}
     run = opened_for("generate", things.run, answers.which)
+    run = computed_by(run, engine, plain=answers.scores or answers.json)
     settings = writing_settings(run, {**writing.settings(), **chosen})
-    streams = settings.beam == 1 and settings.n_best == 1 and not (answers.scores or answers.json or answers.output)
+    single = settings.beam == 1 and settings.n_best == 1 and not (answers.scores or answers.json or answers.output)
+    streams = single and (run.engine is None or run.engine.optional)
     unfinished = Unfinished(run, settings)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
-        search = Search(settings, first=first)
+        search = Search(settings, first=first, engine=run.engine)
         if streams and len(examples.examples) == 1:
             pieces = run.inputs.stream(run.model, examples.examples[0], search)
             unfinished.add(examples.examples[0], [run_search(pieces, partial(print, end="", flush=True))])

@@ -65,7 +65,7 @@ def greedy_steps(
     """The continuation of each row that takes the most probable token each time."""
 
     def most_probable(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
-        return logp_BV.argmax(-1)
+        return first_largest(logp_BV)
 
     limit_B = limits(steps, first_B)
     return _written(model, state, most_probable, rules, first_B=first_B, limit_B=limit_B, prefix=prefix)
@@ -146,6 +146,19 @@ def only_min_p(logits_BV: Tensor, p: float) -> Tensor:
     if p <= 0:
         return logits_BV
     return logits_BV.masked_fill(logits_BV < logits_BV.amax(-1, keepdim=True) + math.log(p), NEVER)
+
+
+def first_largest(value_BN: Tensor, block: int = 64) -> Tensor:
+    """The place of the largest value of each row, of equal ones the first: `argmax`, several times faster.
+
+    It lies in the first block with the largest maximum.
+    """
+    (rows, N), row_B = value_BN.shape, torch.arange(len(value_BN), device=value_BN.device)
+    if N % block or block >= N:
+        return value_BN.argmax(-1)
+    value_BKN = value_BN.view(rows, N // block, block)
+    block_B = value_BKN.amax(-1).argmax(-1)
+    return block_B * block + value_BKN[row_B, block_B].argmax(-1)
 
 
 def drawn(logits_BV: Tensor, number_B: Tensor) -> Tensor:

@@ -53,8 +53,9 @@ class DecodingSettings(Settings):
     """Draw only from the most probable tokens that together reach this probability."""
     min_p: float = Field(default=0.0, ge=0, le=1)
     """Draw only from tokens at least this many times as probable as the most probable one; 0 draws from all."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """bfloat16 chooses faster where the processor has instructions for it, by probabilities of two to three digits."""
+    precision: Literal["float32", "int8", "bfloat16"] = "float32"
+    """bfloat16 chooses faster where the processor has instructions for it, by probabilities of two to three digits;
+    int8 rounds weights, and what they are multiplied by, to 8 bits, on x86 processors."""
     seed: int = Field(default=0, ge=0)
     """The seed of sampling: the same seed draws the same text for the same row."""
 

@@ -9,8 +9,20 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast, runtime_
 import torch
 from torch import Tensor
 
-State: TypeAlias = "Tensor | tuple[State, ...] | None"
-"""A tensor whose first axis is the row, a (named) tuple of such states, or nothing."""
+
+@runtime_checkable
+class Rows(Protocol):
+    """A part of a state that knows how its rows are repeated and reordered, such as a cache that hypotheses share."""
+
+    def repeated(self, times: int, /) -> "Rows":
+        """With each row `times` times in a row."""
+
+    def reordered(self, rows_B: Tensor, /) -> "Rows":
+        """With row `rows_B[i]` as row i."""
+
+
+State: TypeAlias = "Tensor | Rows | tuple[State, ...] | None"
+"""A tensor whose first axis is the row, what has rows in another way, a (named) tuple of such states, or nothing."""
 
 StateT = TypeVar("StateT", bound=State)
 
@@ -41,7 +53,7 @@ class HasContext(Protocol):
 
 def reordered(state: StateT, rows_B: Tensor) -> StateT:
     """The state whose row i is row `rows_B[i]` of `state`; a row may be left out or taken several times."""
-    return _each(state, lambda leaf: leaf.index_select(0, rows_B))
+    return _each(state, lambda leaf: leaf.index_select(0, rows_B), lambda part: part.reordered(rows_B))
 
 
 def moved(state: StateT, first: State, rows_B: Tensor, *, within: bool) -> tuple[StateT, State]:
@@ -59,24 +71,26 @@ def moved(state: StateT, first: State, rows_B: Tensor, *, within: bool) -> tuple
         return (after if named is tuple else named(*after)), tuple(began for _, began in parts)
     if state is None or (within and state is first):
         return state, first
-    leaf = cast(Tensor, state).index_select(0, rows_B)
-    return cast(StateT, leaf), leaf if state is first else None
+    leaf = reordered(state, rows_B)
+    return leaf, leaf if state is first else None
 
 
 def repeated(state: StateT, times: int) -> StateT:
     """The state with each row `times` times in a row: 0 0 1 1 2 2."""
-    return _each(state, lambda leaf: leaf.repeat_interleave(times, dim=0))
+    return _each(state, lambda leaf: leaf.repeat_interleave(times, dim=0), lambda part: part.repeated(times))
 
 
-def _each(state: StateT, change: Callable[[Tensor], Tensor]) -> StateT:
-    """The same tree with every tensor changed."""
+def _each(state: StateT, change: Callable[[Tensor], Tensor], change_part: Callable[[Rows], Rows]) -> StateT:
+    """The same tree with every tensor changed, and every part that knows how."""
     changed: State = None
     if isinstance(state, tuple):
-        parts = (_each(part, change) for part in state)
+        parts = (_each(part, change, change_part) for part in state)
         named: Any = type(state)
         changed = tuple(parts) if named is tuple else named(*parts)
-    elif state is not None:
+    elif isinstance(state, Tensor):
         changed = change(state)
+    elif state is not None:
+        changed = change_part(state)
     return cast(StateT, changed)
 
 

@@ -75,7 +75,8 @@ class Attention(nn.Module):
     def remember(self, memory_BSD: Tensor, position_BS: Tensor | None = None) -> KeysValues:
         """The keys and values of a memory."""
         keys_BSD, values_BSD = self.key_value(memory_BSD).chunk(2, dim=-1)
-        return KeysValues(self.positions.turned(self._split(keys_BSD), position_BS), self._split(values_BSD))
+        keys_BHSK, values_BHSK = split_heads(keys_BSD, self.heads), split_heads(values_BSD, self.heads)
+        return KeysValues(self.positions.turned(keys_BHSK, position_BS), values_BHSK)
 
     def recall(
         self,
@@ -86,7 +87,7 @@ class Attention(nn.Module):
         position_BS: Tensor | None = None,
     ) -> Tensor:
         """What the queries of `x_BTD` read from a remembered memory; one that is `Causal` is made of `x_BTD` itself."""
-        q_BHTK = self.positions.turned(self._split(self.query(x_BTD)), position_BT)
+        q_BHTK = self.positions.turned(split_heads(self.query(x_BTD), self.heads), position_BT)
         bias_BHTS = self.positions.bias(position_BT, position_BS)
         causal, time = isinstance(allowed, Causal), x_BTD.shape[1]
         if isinstance(allowed, Causal):
@@ -113,9 +114,11 @@ class Attention(nn.Module):
         read_BTD: Tensor = self.output(read_BHTK.transpose(1, 2).flatten(2))
         return read_BTD
 
-    def _split(self, x_BTD: Tensor) -> Tensor:
-        batch, time, width = x_BTD.shape
-        return x_BTD.view(batch, time, self.heads, width // self.heads).transpose(1, 2)
+
+def split_heads(x_BTD: Tensor, heads: int) -> Tensor:
+    """`x_BHTK`: the share of each head in the width."""
+    batch, time, width = x_BTD.shape
+    return x_BTD.view(batch, time, heads, width // heads).transpose(1, 2)
 
 
 def not_later(new: int, every: int, device: torch.device) -> Tensor:

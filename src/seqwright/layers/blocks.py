@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from seqwright.layers.attention import Allowed, Attention, KeysValues
 from seqwright.layers.dropout import Dropout
+from seqwright.layers.gelu import tanh_gelu
 from seqwright.layers.taps import Tap, View
 
 READING = View("encoder self-attention", rows="source", columns="source")
@@ -152,7 +153,8 @@ class GELUFeedForward(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """The transformed positions."""
-        x: Tensor = self.narrow(F.gelu(self.widen(x_BTD), approximate=self.approximate))
+        x_BTF: Tensor = self.widen(x_BTD)
+        x: Tensor = self.narrow(tanh_gelu(x_BTF) if self.approximate == "tanh" else F.gelu(x_BTF))
         return x
 
 

@@ -25,6 +25,22 @@ class TokenVectors(NamedTuple):
     """Hears one for each token that is read, where it stands: what the last layer made of it."""
 
 
+class LogitFactors(NamedTuple):
+    """What logits are the product of, `h_BTD @ weight_VD.T`, before they are computed."""
+
+    h_BTD: Tensor
+    weight_VD: Tensor
+
+    @property
+    def size(self) -> int:
+        """How many logits there are."""
+        return self.h_BTD.shape[:-1].numel() * len(self.weight_VD)
+
+    def logits(self) -> Tensor:
+        """`logits_BTV`."""
+        return token_logits(self.h_BTD, self.weight_VD)
+
+
 @runtime_checkable
 class HasTokenVectors(Protocol):
     """A model that has vectors for the tokens it reads."""
@@ -64,6 +80,14 @@ class TokenEmbedding(nn.Module):
     def forward(self, token_BT: Tensor) -> Tensor:
         """The scaled vector of each token."""
         return F.embedding(token_BT, self.weight).mul_(self.scale)
+
+    def logits(self, x_BTD: Tensor) -> Tensor:
+        """How well each token of the vocabulary fits each vector."""
+        return token_logits(x_BTD, self.weight)
+
+
+class TokenTable(nn.Embedding):
+    """One vector per token, and the same matrix as output projection (Radford et al. 2018)."""
 
     def logits(self, x_BTD: Tensor) -> Tensor:
         """How well each token of the vocabulary fits each vector."""

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.layers.int8 import rounded_inside
 from seqwright.layers.taps import Tap, View, heard_inside
 
 
@@ -93,9 +94,11 @@ class RecurrentCell(nn.Module, Generic[StateT]):
     ) -> tuple[Tensor, StateT]:
         """The hidden state after each step, and the state after the `length_B` first steps of each row (None: all).
 
-        By the fused kernel, unless something is done or heard between the steps.
+        By the fused kernel, unless something is done or heard between the steps. It knows no int8, in which one step
+        alone is computed sooner.
         """
-        if keep_BD is not None or not x_BTE.shape[1] or heard_inside(self):
+        alone = x_BTE.shape[1] == 1 and rounded_inside(self)
+        if alone or keep_BD is not None or not x_BTE.shape[1] or heard_inside(self):
             return self.stepped(x_BTE, state, length_B, keep_BD)
         return self.fused(x_BTE, state, length_B)
 

@@ -5,7 +5,7 @@ B batch · S source · T target · V vocabulary · E embedding · D width
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, Required, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, Literal, Protocol, Required, TypedDict, TypeVar, Unpack, runtime_checkable
 
 import torch
 from pydantic import Field, PositiveInt, model_validator
@@ -13,12 +13,24 @@ from torch import Tensor, nn
 
 from seqwright.batches import Batch
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TiedEmbedding, TokenEmbedding, TokenVectors
+from seqwright.layers.embeddings import LogitFactors, TiedEmbedding, TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation
 from seqwright.layers.taps import Tap
 from seqwright.settings import ModelSettings
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
+
+
+@runtime_checkable
+class TiedDecoder(Protocol):
+    """A decoder whose logits are its vectors times one matrix."""
+
+    def read_hidden(self, tokens_BT: Tensor, real_BT: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """`h_BTD`, of which `read` makes logits, and the state."""
+
+    @property
+    def output_VD(self) -> Tensor:
+        """The matrix."""
 
 
 class EncoderDecoder(nn.Module):
@@ -42,6 +54,13 @@ class EncoderDecoder(nn.Module):
         if not self.heads:
             return logits_BTV, carry
         return {"decoder": logits_BTV} | {name: head(memory_BSD, batch) for name, head in self.heads.items()}, carry
+
+    def logit_factors(self, batch: Any) -> LogitFactors | None:
+        """What the logits of a batch are the product of, where the decoder ends in one and there are no other heads."""
+        if self.heads or not isinstance(self.decoder, TiedDecoder):
+            return None
+        state = self.start(batch)
+        return LogitFactors(self.decoder.read_hidden(batch.input_BT, batch.real_BT, state)[0], self.decoder.output_VD)
 
     def logits(self, source_BS: Tensor, target_BT: Tensor, source_real_BS: Tensor | None = None) -> Tensor:
         """`logits_BTV` of every next target token, from plain tensors; all of the source is real if nothing is said."""

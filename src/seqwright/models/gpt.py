@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from seqwright.layers.attention import Allowed, Attention, Causal, KeysValues, not_later
 from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PreNorm
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenVectors, token_logits
+from seqwright.layers.embeddings import TokenTable, TokenVectors
 from seqwright.layers.positions import LearntPositions, next_positions
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
@@ -103,7 +103,7 @@ class GPT(nn.Module):
         self.settings = settings
         self.context: int | None = settings.context
         self.width = width = settings.width
-        self.tokens = nn.Embedding(vocabulary, width)
+        self.tokens = TokenTable(vocabulary, width)
         self.positions = LearntPositions(settings.context, width=width)
         self.dropout = Dropout(settings.dropout)
         self.blocks = nn.ModuleList(
@@ -157,7 +157,12 @@ class GPT(nn.Module):
 
     def logits(self, h_BTD: Tensor) -> Tensor:
         """How well each token of the vocabulary fits after each vector."""
-        return token_logits(h_BTD, self.tokens.weight)
+        return self.tokens.logits(h_BTD)
+
+    @property
+    def output_VD(self) -> Tensor:
+        """What vectors are multiplied with to be logits: those of the tokens."""
+        return self.tokens.weight
 
     def lens(self, stream_BTD: Tensor) -> Tensor:
         """What a block would say if it were the last."""

@@ -3,13 +3,13 @@
 B batch · T time · V vocabulary
 """
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text
-from seqwright.layers.embeddings import TokenVectors, token_log_probability
+from seqwright.layers.embeddings import LogitFactors, TokenVectors, token_log_probability
 
 
 class LeftToRight(Protocol):
@@ -38,6 +38,18 @@ class LeftToRight(Protocol):
         """Its embeddings, and what the last layer makes of them."""
 
 
+@runtime_checkable
+class TiedBody(Protocol):
+    """A body whose logits are its vectors times one matrix."""
+
+    def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        """`h_BTD`: what the last layer makes of each token."""
+
+    @property
+    def output_VD(self) -> Tensor:
+        """The matrix."""
+
+
 class LanguageModel(nn.Module):
     """p(next token | all before it). Batches may continue one another where the body carries a state.
 
@@ -56,9 +68,18 @@ class LanguageModel(nn.Module):
                 batch.input_BT, batch.real_BT, self.body.carried(carry, batch.fresh_B)
             )
             return read
+        return self.body(batch.input_BT, batch.real_BT, **self._also(batch)), carry
+
+    def logit_factors(self, batch: Text) -> LogitFactors | None:
+        """What the logits of a batch are the product of, where that is all and nothing is carried."""
+        if self.body.carries or not isinstance(self.body, TiedBody):
+            return None
+        return LogitFactors(self.body.hidden(batch.input_BT, batch.real_BT, **self._also(batch)), self.body.output_VD)
+
+    def _also(self, batch: Text) -> dict[str, Tensor]:
+        """What else of a batch the body takes."""
         tensors = batch.tensors()
-        more = {name: tensors[name] for name in self.body.also_reads if name in tensors}
-        return self.body(batch.input_BT, batch.real_BT, **more), carry
+        return {name: tensors[name] for name in self.body.also_reads if name in tensors}
 
     def first_carry(self, batch: Text) -> Any:
         """What flows into a batch before which nothing was read; None where every row is fresh."""

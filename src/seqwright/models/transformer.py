@@ -170,8 +170,20 @@ class TransformerDecoder(Decoder):
             position_BC=real_BS[:, :0].long(),
         )
 
+    @property
+    def output_VD(self) -> Tensor:
+        """What vectors are multiplied with to be logits: those of the tokens."""
+        return self.embedding.weight  # type: ignore[no-any-return]
+
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """See `Decoder.read`; rows may hold padding anywhere."""
+        h_BTD, state = self.read_hidden(tokens_BT, real_BT, state)
+        return self.embedding.tokens.logits(h_BTD), state
+
+    def read_hidden(
+        self, tokens_BT: Tensor, real_BT: Tensor, state: TransformerState
+    ) -> tuple[Tensor, TransformerState]:
+        """`h_BTD`, of which `read` makes logits."""
         position_BT = next_positions(state.position_BC, real_BT)
         position_BC = torch.cat((state.position_BC, position_BT), dim=1)
         order_TC = not_later(real_BT.shape[1], position_BC.shape[1], tokens_BT.device)
@@ -181,5 +193,5 @@ class TransformerDecoder(Decoder):
         for block, before, source in zip(self.blocks, state.past, state.source, strict=True):
             x_BTD, now = block(x_BTD, before, source, allowed_BTC, allowed_B1S, position_BC)
             past.append(now)
-        logits_BTV = self.embedding.tokens.logits(self.contextual(self.norm(x_BTD)))
-        return logits_BTV, TransformerState(state.source, state.source_real_BS, tuple(past), position_BC)
+        h_BTD = self.contextual(self.norm(x_BTD))
+        return h_BTD, TransformerState(state.source, state.source_real_BS, tuple(past), position_BC)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.autograd import Function
 
 from seqwright.objectives.objective import Loss, LossPart, Objective
+from seqwright.objectives.vocabulary_loss import LOGITS, HasLogitFactors, vocabulary_loss
 from seqwright.settings import Settings
 
 
@@ -48,9 +49,13 @@ class NextToken(Objective):
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the real tokens of a batch."""
-        logits_BTV, carry = model(batch, carry)
         answer_BT = self._learnt(batch)
-        smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.target_BT, answer_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
+        factors = model.logit_factors(batch) if isinstance(model, HasLogitFactors) else None
+        if factors is not None and factors.size > LOGITS:
+            smoothed, plain = vocabulary_loss(factors, batch.target_BT, answer_BT, self.label_smoothing)
+        else:
+            logits_BTV, carry = model(batch, carry) if factors is None else (factors.logits(), carry)
+            smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.target_BT, answer_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
         count = int(answer_BT.sum())
         if not self.label_smoothing:  # the two are equal, and only the first has a gradient
             return Loss({"loss": LossPart(smoothed, count)}), carry

@@ -4,6 +4,7 @@ B batch · T time
 """
 
 from collections.abc import Generator, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -13,13 +14,14 @@ from seqwright.batches.text import Text
 from seqwright.decoding.beam import Hypotheses
 from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.searching import ChosenTokens, Growth, run_search
-from seqwright.decoding.settings import DecodingSettings, search
+from seqwright.decoding.settings import search
 from seqwright.decoding.stepper import HasContext, Prefix
 from seqwright.decoding.stopping import before_stop, sure
 from seqwright.devices import device_of, in_precision
-from seqwright.errors import DataError
+from seqwright.errors import DataError, SettingError
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.outputs.text_search import TextCandidate
+from seqwright.layers.prepared import prepared
+from seqwright.outputs.text_search import EngineHypothesis, Opening, Search, TextCandidate, serving
 
 LONGEST = 200  # tokens written where the settings do not say
 
@@ -41,18 +43,31 @@ class Continuing:
     The text of a candidate begins with what it continues; its tokens are those that were written.
     """
 
-    def __init__(self, model: nn.Module, tokenizer: Tokenizer, settings: DecodingSettings) -> None:
-        self.model: Any = in_precision(model, settings.precision)
-        self.tokenizer, self.settings, self.device = tokenizer, settings, device_of(model)
+    def __init__(self, model: nn.Module, tokenizer: Tokenizer, search: Search) -> None:
+        self.given, self.search, self.settings = model, search, search.settings
+        self.tokenizer, self.device = tokenizer, device_of(model)
+
+    @cached_property
+    def model(self) -> Any:
+        """The model in the precision of the search, prepared for it."""
+        return prepared(in_precision(self.given, self.settings.precision))
 
     def __call__(self, batch: Text, numbers: Sequence[int]) -> list[list[TextCandidate]]:
         """The `n_best` candidates of each row, best first; samples are drawn from (seed, number of the example)."""
         given = self._prompts(batch)
-        found = run_search(self._search(batch, given, numbers))
+        opening = self._opening(batch, given)
+        engine = serving(self.search, batch, opening)
+        found: Sequence[Sequence[Hypothesis | EngineHypothesis]] = (
+            run_search(self._search(batch, given, numbers))
+            if engine is None
+            else engine.decoded(batch, self.settings, opening, forbidden=self.tokenizer.unwritten())
+        )
         return [[self._candidate(p, each) for each in several] for p, several in zip(given, found, strict=True)]
 
     def stream(self, batch: Text, number: int) -> Generator[str, None, TextCandidate]:
         """One text piece by piece as soon as it is sure, what it continues first; beam search cannot be sure."""
+        if self.search.engine is not None and not self.search.engine.optional:
+            raise SettingError("an engine writes texts whole: call the run, or load it without one to stream")
         given, tokens, told = self._prompts(batch), list[int](), 0
         steps, found = self._search(batch, given, [number]), None
         while found is None:
@@ -74,27 +89,30 @@ class Continuing:
         self, batch: Text, given: Sequence[Prompt], numbers: Sequence[int]
     ) -> Generator[Growth | ChosenTokens, None, Hypotheses]:
         batch = batch.to(self.device)
-        longest = self.settings.longest or LONGEST
-        rooms = [room_after(self.model, len(prompt.ids)) for prompt in given]
-        steps = [longest if room is None else min(longest, room) for room in rooms]
         return search(
             self.model,
             self.model.start(batch),
             self.settings,
-            first_B=batch.input_BT[:, 0],
+            **self._opening(batch, given)._asdict(),
             end=self.tokenizer.end,
-            steps=torch.tensor(steps, device=self.device),
             forbidden=self.tokenizer.unwritten(),
-            prefix=Prefix(batch.input_BT[:, 1:], batch.real_BT[:, 1:]) if batch.input_BT.shape[1] > 1 else None,
             rows=numbers,
             text_of=lambda row, tokens: given[row].addition(tokens),
         )
+
+    def _opening(self, batch: Text, given: Sequence[Prompt]) -> Opening:
+        """What stands in each row, and as many tokens as the settings or the context allow."""
+        longest = self.settings.longest or LONGEST
+        rooms = [room_after(self.given, len(prompt.ids)) for prompt in given]
+        steps = [longest if room is None else min(longest, room) for room in rooms]
+        prompt = Prefix(batch.input_BT[:, 1:], batch.real_BT[:, 1:]) if batch.input_BT.shape[1] > 1 else None
+        return Opening(batch.input_BT[:, 0], prompt, torch.tensor(steps, device=batch.input_BT.device))
 
     def _prompts(self, batch: Text) -> list[Prompt]:
         rows = zip(batch.input_BT, batch.real_BT, strict=True)
         return [Prompt(tokens_T[real_T][1:].tolist(), self.tokenizer) for tokens_T, real_T in rows]
 
-    def _candidate(self, prompt: Prompt, found: Hypothesis) -> TextCandidate:
+    def _candidate(self, prompt: Prompt, found: Hypothesis | EngineHypothesis) -> TextCandidate:
         text = prompt.text + before_stop(prompt.addition(found.tokens), self.settings.stop)
         scores = found.score, found.log_probability
         return TextCandidate(text, *scores, found.tokens, found.log_probabilities, found.finished)

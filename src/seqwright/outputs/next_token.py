@@ -193,8 +193,8 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
         texts = list(examples)
         for text, ids in zip(texts, self.tokenizer.encode(texts), strict=True):
             refuse_full(model, text, len(ids))
-        settings = search.settings.model_copy(update=changes)
-        return search, Continuing(model.eval(), self.tokenizer, settings)
+        search = search._replace(settings=search.settings.model_copy(update=changes))
+        return search, Continuing(model.eval(), self.tokenizer, search)
 
     # ------------------------------------------------------------------------------------------------ scores
 

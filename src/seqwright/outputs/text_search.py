@@ -4,6 +4,7 @@ B batch · T target · S source
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ from seqwright.devices import device_of, in_precision
 from seqwright.errors import SettingError
 from seqwright.inputs.dictionary import Dictionary
 from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.layers.prepared import prepared
 from seqwright.outputs.alignments import Aligner, Attentive, alignment_taps
 from seqwright.outputs.unknown_words import replaced
 
@@ -31,13 +33,14 @@ class Search(NamedTuple):
     """How texts are searched for, and what all of them begin with.
 
     `first` numbers the examples where they are a part of more: samples are drawn from (seed, number). `watch` is shown
-    the steps of beam search.
+    the steps of beam search. An `engine` searches in place of `decoding`.
     """
 
     settings: DecodingSettings = DecodingSettings()
     prefix: str = ""
     first: int = 0
     watch: Watch | None = None
+    engine: "Engine | None" = None
 
 
 class TextCandidate(NamedTuple):
@@ -47,7 +50,7 @@ class TextCandidate(NamedTuple):
     score: float  # what it was ranked by: in beam search the log-probability over the length penalty
     log_probability: float
     tokens: list[int]
-    token_log_probabilities: list[float]  # one for each token, and one for the end where it was reached
+    token_log_probabilities: list[float]  # of each token, and of the end where it was reached; an engine gives none
     finished: bool
 
     def __repr__(self) -> str:
@@ -60,6 +63,43 @@ class Opening(NamedTuple):
     first_B: Tensor
     prefix: Prefix | None
     steps: int | Tensor
+
+
+class EngineHypothesis(NamedTuple):
+    """One continuation as an engine found it, which tells no probabilities of single tokens."""
+
+    tokens: list[int]
+    log_probability: float
+    score: float
+    finished: bool
+
+    @property
+    def log_probabilities(self) -> list[float]:
+        """None are known."""
+        return []
+
+
+class Engine(Protocol):
+    """Another program that searches with the same weights."""
+
+    optional: bool
+    """Whether `decoding` serves where it cannot; otherwise that is an error."""
+
+    def lacks(self, search: Search, batch: Any, opening: Opening) -> str | None:
+        """A sentence where it cannot do what a search asks for."""
+
+    def decoded(
+        self, batch: Any, settings: DecodingSettings, opening: Opening, *, forbidden: Sequence[int]
+    ) -> Sequence[Sequence[EngineHypothesis]]:
+        """The `n_best` continuations of each row, best first."""
+
+
+def serving(search: Search, batch: Any, opening: Opening) -> Engine | None:
+    """The engine that searches, if one is asked for that can."""
+    told = None if search.engine is None else search.engine.lacks(search, batch, opening)
+    if search.engine is not None and told and not search.engine.optional:
+        raise SettingError(told)
+    return None if told else search.engine
 
 
 class Writes(Protocol):
@@ -82,12 +122,16 @@ class Searcher:
         # A text may be found in several segmentations: with all that the beam holds, others can take their places.
         self.settings = settings.model_copy(update={"n_best": settings.beam}) if several else settings
         members: Sequence[Any] = model.members if isinstance(model, Ensemble) else (model,)
-        self.device = device_of(members[0])
-        ready = [in_precision(member, settings.precision) for member in members]
-        ready[0] = self._attentive(ready[0])
-        self.model: Any = Ensemble(ready, model.average) if isinstance(model, Ensemble) else ready[0]
-        self.aligner = self._aligner_of(members[0])
+        self.given, self.members, self.device = model, members, device_of(members[0])
+        self.aligner = self._aligner_of(self.members[0])
         self.forced = output.tokenizer.encode([search.prefix])[0]
+
+    @cached_property
+    def model(self) -> Any:
+        """The model, or the ensemble, as `decoding` asks it: in the precision of the search."""
+        rounded = [in_precision(member, self.settings.precision) for member in self.members]
+        ready = [self._attentive(rounded[0]), *map(prepared, rounded[1:])]
+        return Ensemble(ready, self.given.average) if isinstance(self.given, Ensemble) else ready[0]
 
     @torch.inference_mode()
     def __call__(self, batch: Any, sources: Sequence[str]) -> list[list[TextCandidate]]:
@@ -97,15 +141,20 @@ class Searcher:
         """
         batch = batch.to(self.device)
         first = batch.first if isinstance(batch, Joint) else batch
-        opening = self.output.opening(self.model, first, self.forced, self.settings)
+        opening = self.output.opening(self.given, first, self.forced, self.settings)
         tokenizer, unknown = self.output.tokenizer, self.settings.unknown != "never"
+        forbidden = [token for token in tokenizer.unwritten() if not unknown or token != tokenizer.unknown]
+        engine = serving(self.search, first, opening)
+        if engine is not None:
+            found = engine.decoded(first, self.settings, opening, forbidden=forbidden)
+            return [self._ranked(several) for several in self._candidates(sources, found)]
         hypotheses = decoded(
             self.model,
             self.model.start(batch),
             self.settings,
             **opening._asdict(),
             end=tokenizer.end,
-            forbidden=[token for token in tokenizer.unwritten() if not unknown or token != tokenizer.unknown],
+            forbidden=forbidden,
             source_real_BS=None if self.output.source is None else first.real,
             rows=[self.search.first + number for number in first.example_B.tolist()],
             text_of=lambda row, tokens: tokenizer.decode(tokens),
@@ -123,7 +172,7 @@ class Searcher:
         return list(by_text.values())[: self.search.settings.n_best]
 
     def _candidates(
-        self, sources: Sequence[str], hypotheses: Sequence[Sequence[Hypothesis]]
+        self, sources: Sequence[str], hypotheses: Sequence[Sequence[Hypothesis | EngineHypothesis]]
     ) -> list[list[TextCandidate]]:
         """The hypotheses of each row as text, unknown words replaced where that is asked for."""
         found = [[self._candidate(each) for each in several] for several in hypotheses]
@@ -131,7 +180,7 @@ class Searcher:
         stops = self.settings.stop
         return [[each._replace(text=before_stop(each.text, stops)) for each in several] for several in found]
 
-    def _candidate(self, found: Hypothesis) -> TextCandidate:
+    def _candidate(self, found: Hypothesis | EngineHypothesis) -> TextCandidate:
         tokens = [*self.forced.tolist(), *found.tokens]
         scores = found.score, found.log_probability
         text = self.output.tokenizer.decode(tokens)
@@ -152,9 +201,13 @@ class Searcher:
             found[i][n] = found[i][n]._replace(text=text)
 
     def _attentive(self, model: Any) -> Any:
-        """The model, listened to where a search needs to know where it looks and it does not remember that itself."""
+        """The model, listened to where a search needs to know where it looks and it does not remember that itself.
+
+        Otherwise it is prepared.
+        """
         penalised = self.settings.coverage_penalty and self.settings.beam > 1
-        return Attentive(model) if penalised and not isinstance(model, Aligns) and alignment_taps(model) else model
+        listens = penalised and not isinstance(model, Aligns) and alignment_taps(model)
+        return Attentive(model) if listens else prepared(model)
 
     def _aligner_of(self, model: Any) -> Aligner | None:
         """What finds the source of unknown words, where they are to be replaced."""

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from seqwright.batches import Batches, Place
 from seqwright.batches.ahead import Ahead
-from seqwright.devices import computes_bfloat16, cores, device_of
-from seqwright.errors import DivergedError, RunError, SettingError
+from seqwright.devices import compiles, computes_bfloat16, cores, device_of, seed_device
+from seqwright.errors import DivergedError, RunError, SettingError, nearest
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
 from seqwright.training.best import best_validation
@@ -34,7 +34,7 @@ from seqwright.training.checkpoint import (
     write_checkpoint,
     write_mark,
 )
-from seqwright.training.distributed import World
+from seqwright.training.distributed import Learner, World, without_adding
 from seqwright.training.interruption import Interrupted, Interruption
 from seqwright.training.journal import Journal
 from seqwright.training.optimizer import layer_scales, optimizer_for, optimizer_tensors, restore_optimizer, total_norm
@@ -109,11 +109,18 @@ class Fitting:
                 "each batch continues the one before, which several processes cannot share; train in one, or keep "
                 "the documents apart with input.rows=documents"
             )
-        both = nn.ModuleDict({"model": model, "objective": objective})
-        self.parameters = {name: p for name, p in both.named_parameters() if p.requires_grad}
+        learner = Learner(model, objective)
+        self.parameters = {name: p for name, p in learner.named_parameters() if p.requires_grad}
         self.optimizer = optimizer_for(self.parameters, settings, self._scales())
         self.average = self._average()
-        self.called: nn.Module = torch.compile(model, dynamic=True) if settings.compile else model  # type: ignore[assignment]
+        if settings.compile:
+            if not compiles(self.device):
+                raise SettingError(
+                    "training.compile is true, but torch.compile needs a C++ compiler ($CXX or g++, for a GPU Triton), "
+                    "which this machine does not have; install one, or set training.compile=false"
+                )
+            learner.compile(dynamic=True)
+        self.learner = self.world.joined(learner)
         self.step, self.steps, self.place = 0, expected_steps(settings, batches), Place()
         self.carry: Any = None
         self.sums: dict[str, float] = {}  # over the steps since the last journal line
@@ -217,24 +224,24 @@ class Fitting:
 
         `totals` are the counts of all processes: they are there, mostly, when the forward pass is done.
         """
-        self.model.train()
-        self.objective.train()
+        if not (self.model.training and self.objective.training):  # to tell each module takes time
+            self.learner.train()
         self.optimizer.zero_grad(set_to_none=True)
         if self.step == 0:
             self.carry = self.objective.start(self.model, mine[0][1])
         sums: dict[str, float] = defaultdict(float)
         weights: dict[str, float] = {}
         for index, batch in mine:
-            torch.manual_seed(_seed(self.settings.seed, self.step, index))
-            with self._precision():
-                loss, self.carry = self.objective(self.called, batch, self.carry)
-            loss.total(totals()).backward()
+            seed_device(self.device, _seed(self.settings.seed, self.step, index))
+            last = index == mine[-1][0]
+            with nullcontext() if last else without_adding(self.learner):
+                with self._precision():
+                    loss, self.carry = self.learner(batch, self.carry)
+                (loss.total(totals()) * self.world.size).backward()  # the gradients are added up, not averaged
             for name, part in loss.parts.items():
                 sums[name] += float(part.sum.detach())
                 weights[name] = part.weight
-        all_sums = self.world.summing(sums)
-        self.world.add_gradients(self.parameters.values())
-        return all_sums(), weights
+        return self.world.summed(sums), weights
 
     def _clipped_norm(self) -> float:
         norm = total_norm([p.grad for p in self.parameters.values() if p.grad is not None])
@@ -280,9 +287,9 @@ class Fitting:
             told = "  ".join(f"{name} {value:.4g}" for name, value in scores.items())
             self.reporter.say(f"step {self.step}: validation  {told}  ({time.monotonic() - began:.0f} s)")
             if self.settings.metric not in scores:
-                known = ", ".join(scores)
+                asked, known = self.settings.metric, ", ".join(scores)
                 raise SettingError(
-                    f"training.metric is '{self.settings.metric}', but validation gives {known}: name one"
+                    f"training.metric is '{asked}', but validation gives {known}.{nearest(asked, scores)}"
                 )
         new = {"score": scores.get(self.settings.metric, 0.0), "loss": scores.get("loss", 0.0)}
         self.best = best_validation(self.best, self.world.summed(new), self.step, lower=self.validation.lower)

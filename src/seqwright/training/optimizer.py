@@ -28,7 +28,7 @@ def total_norm(gradients: Sequence[Tensor]) -> Tensor:
     """
     if not gradients:
         return torch.zeros(())
-    norms_P = torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients])
+    norms_P = torch.stack(torch._foreach_norm(list(gradients)))
     total: Tensor = torch.linalg.vector_norm(norms_P.sort().values)
     return total
 

@@ -78,7 +78,8 @@ class TrainingSettings(Settings):
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16: matrix products in bfloat16 where the device has it, weights and sums in float32."""
     compile: bool = False
-    """Compile the model with torch.compile; pays off on a GPU and for long runs."""
+    """Compile model and objective with torch.compile, which needs a C++ compiler on a CPU; pays off on a GPU and for
+    long runs."""
 
     def may_change(self) -> set[str]:
         """Where checkpoints are averaged, how often one is written decides which."""

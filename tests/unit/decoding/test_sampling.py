@@ -22,6 +22,7 @@ from seqwright.decoding import (
     target_log_probability,
     with_temperature,
 )
+from seqwright.decoding.sampling import first_largest
 from seqwright.errors import SettingError
 
 BEGIN, END, V = 0, 1, 11
@@ -375,3 +376,10 @@ def test_a_score_compared_with_no_other_is_the_log_probability(model: TinyGRU) -
     (one,) = greedy(model, model.start(sources(1)), DecodingRules(END), first_B=begins(1), steps=9)
     assert one.score == pytest.approx(one.log_probability)
     assert math.isclose(one.log_probability, sum(one.log_probabilities))
+
+
+@pytest.mark.parametrize("length", [5, 64, 192, 200])
+def test_the_first_of_the_largest_values_is_that_of_argmax(length: int) -> None:
+    value_BN = torch.randint(7, (11, length), generator=torch.Generator().manual_seed(1)).float()
+    value_BN[3] = -torch.inf
+    assert torch.equal(first_largest(value_BN), value_BN.argmax(-1))

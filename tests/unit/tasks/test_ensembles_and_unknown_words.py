@@ -237,11 +237,11 @@ def test_a_model_that_is_listened_to_says_the_same_and_where_it_looked() -> None
     assert not torch.equal(later.weight_BS[0], looked_BS[0])
 
 
-def test_a_transformer_is_searched_with_coverage_and_without_it_as_it_is() -> None:
+def test_a_transformer_is_listened_to_only_where_coverage_counts() -> None:
     """Two tokens look at six places for two tokens altogether, so that coverage costs at least β 6 log(2/6)."""
     run, source = made("one", 3, learnt()), "ein Hund schläft eine Katze"
     output: Any = run.inputs.output
-    assert Searcher(output, run.model, Search(DecodingSettings(beam=3))).model is run.model
+    assert not isinstance(Searcher(output, run.model, Search(DecodingSettings(beam=3))).model, Attentive)
     (one,) = written(run.model, run.inputs, [source], beam=3, longest=2)
     (other,) = written(run.model, run.inputs, [source], beam=3, longest=2, coverage_penalty=0.5)
     assert len(one[0].tokens) <= 2

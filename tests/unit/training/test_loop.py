@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Place
+from seqwright.devices import compiles
 from seqwright.errors import SettingError, UserError
 from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.training import loop
@@ -138,6 +139,21 @@ def test_accumulation_changes_nothing() -> None:
     together, apart = drawn_line(12, steps=6), drawn_line(7, 2, 3, steps=6, accumulate=3)
     assert float((flat(together) - flat(line())).norm()) > 0.05
     torch.testing.assert_close(flat(apart), flat(together), rtol=0, atol=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")  # torch's compiler imports it
+@pytest.mark.skipif(not compiles(torch.device("cpu")), reason="torch.compile needs a C++ compiler")
+def test_compiled_it_learns_the_same() -> None:
+    plain, compiled = drawn_line(7, 2, 3, steps=6), drawn_line(7, 2, 3, steps=6, compile=True)
+    torch.testing.assert_close(flat(compiled), flat(plain), rtol=0, atol=1e-6)
+    assert dict(compiled.named_parameters()).keys() == dict(plain.named_parameters()).keys()
+
+
+def test_without_a_compiler_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(SettingError, match=r"torch\.compile needs a C\+\+ compiler"):
+        drawn_line(7, compile=True)
 
 
 def test_the_journal_holds_the_mean_over_everything_since_its_last_line(tmp_path: Path) -> None:

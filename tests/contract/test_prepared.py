@@ -1,0 +1,188 @@
+"""A model prepared for decoding says what the model itself says, whatever a search does with its states."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqwright.decoding import DecodingSettings, Prefix, decoded, repeated
+from seqwright.decoding.stepper import reordered
+from seqwright.layers import prepared as preparing
+from seqwright.layers.key_value_cache import KeyValueCache
+from seqwright.layers.prepared import PackedLinear, PackedTokens, PreparedAttention, prepared
+from seqwright.lineage import MODELS, Model
+from tests import small_models
+
+STEPPERS = [row for row in MODELS if "steps" in row.promises]
+every_stepper = pytest.mark.parametrize("row", STEPPERS, ids=[f"{row.task}-{row.kind}" for row in STEPPERS])
+END = small_models.END
+
+
+@pytest.fixture(autouse=True)
+def small_matrices_are_packed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparing, "LARGE", 1)
+
+
+def made(row: Model) -> tuple[Any, Any, Any]:
+    """A model, the same prepared, and a batch."""
+    torch.manual_seed(1)
+    model = small_models.small(row.kind, row.task).eval()
+    return model, prepared(model), small_models.example(row.kind, row.task)
+
+
+def some_tokens(batch: Any, rows: int, time: int, seed: int = 3) -> Tensor:
+    known: Tensor = batch.input_BT[batch.real_BT]
+    return known[torch.randint(len(known), (rows, time), generator=torch.Generator().manual_seed(seed))]
+
+
+def close(found: Tensor, target: Tensor) -> None:
+    torch.testing.assert_close(found, target, rtol=0, atol=1e-5)
+
+
+class Both:
+    """A model and its prepared twin, led through the same steps; each time they must say the same."""
+
+    def __init__(self, model: Any, twin: Any, batch: Any) -> None:
+        self.model, self.twin, self.batch = model, twin, batch
+        self.state, self.twins = model.start(batch), twin.start(batch)
+        self.rows, self.seed = len(batch.input_BT), 0
+
+    def read(self, length_B: list[int]) -> None:
+        self.seed += 1
+        tokens_BT = some_tokens(self.batch, self.rows, max(length_B), self.seed)
+        real_BT = torch.arange(max(length_B)) < torch.tensor(length_B)[:, None]
+        logits_BTV, self.state = self.model.read(tokens_BT, real_BT, self.state)
+        found_BTV, self.twins = self.twin.read(tokens_BT, real_BT, self.twins)
+        close(found_BTV[real_BT], logits_BTV[real_BT])
+
+    def step(self, times: int = 1) -> None:
+        for _ in range(times):
+            self.seed += 1
+            token_B = some_tokens(self.batch, self.rows, 1, self.seed)[:, 0]
+            logits_BV, self.state = self.model.step(token_B, self.state)
+            found_BV, self.twins = self.twin.step(token_B, self.twins)
+            close(found_BV, logits_BV)
+
+    def repeat(self, times: int) -> None:
+        self.state, self.twins = repeated(self.state, times), repeated(self.twins, times)
+        self.rows *= times
+
+    def reorder(self, rows: list[int]) -> None:
+        rows_B = torch.tensor(rows)
+        self.state, self.twins = reordered(self.state, rows_B), reordered(self.twins, rows_B)
+        self.rows = len(rows)
+
+
+@every_stepper
+@torch.inference_mode()
+def test_it_agrees_with_the_model_however_rows_are_repeated_moved_and_dropped(row: Model) -> None:
+    both = Both(*made(row))
+    both.read([3, 1, 2])
+    both.step(2)
+    both.reorder([2, 0, 2])
+    both.step()
+    both.repeat(3)
+    both.step()
+    both.reorder([1, 1, 0, 5, 3, 4, 6, 6, 8])  # within the rows
+    both.step(2)
+    both.read([2, 1, 2, 2, 2, 1, 1, 2, 2])
+    both.reorder([1, 0, 0, 8, 7, 6])  # a row is over
+    both.step(2)
+    both.reorder([5, 3, 4, 0, 0, 1])  # the rows change places
+    both.step()
+    both.reorder([0, 3, 4, 5, 2, 2, 1])  # across the rows
+    both.step()
+    both.repeat(2)
+    both.step(2)
+    both.repeat(2)
+    both.step()
+
+
+@every_stepper
+@torch.inference_mode()
+def test_where_only_a_few_of_the_beginnings_live_on_it_still_agrees(row: Model) -> None:
+    """Long enough that what nobody has grown from is cleared away."""
+    both = Both(*made(row))
+    both.repeat(5)
+    for _ in range(7):
+        both.step()
+        both.reorder([5 * place + rank for place in range(3) for rank in (2, 2, 2, 2, 4)])
+
+
+@every_stepper
+@torch.inference_mode()
+def test_a_state_stays_what_it_was_whoever_goes_on_from_it(row: Model) -> None:
+    """Two ways on from the same state, one after the other, and the first again."""
+    _, twin, batch = made(row)
+    tokens_BT = some_tokens(batch, 2 * len(batch.input_BT), 7)
+    _, state = twin.step(tokens_BT[: len(batch.input_BT), 0], twin.start(batch))
+    states = [repeated(state, 2)]
+    states.append(twin.step(tokens_BT[:, 1], states[0])[1])
+    states.append(reordered(states[1], torch.tensor([1, 1, 2, 3, 5, 4])))
+    before = [twin.step(tokens_BT[:, 2], each)[0] for each in states]
+    for each in states:
+        for t in (3, 4):
+            _, each = twin.step(tokens_BT[:, t], each)  # noqa: PLW2901 - another way on
+    for each, logits_BV in zip(states, before, strict=True):
+        assert torch.equal(twin.step(tokens_BT[:, 2], each)[0], logits_BV)
+
+
+SETTINGS = {
+    "greedy": DecodingSettings(),
+    "rules": DecodingSettings(no_repeat=2, shortest=3, repetition_penalty=1.3),
+    "beam": DecodingSettings(beam=3, n_best=2, shortest=2),
+    "samples": DecodingSettings(temperature=1.2, n_best=3, top_k=5),
+}
+
+
+@every_stepper
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("prefix", [False, True])
+@torch.inference_mode()
+def test_searches_find_the_same(row: Model, settings: DecodingSettings, prefix: bool) -> None:
+    model, twin, batch = made(row)
+    rows = len(batch.input_BT)
+    real_BT = torch.arange(2) < torch.tensor([2, 0, 1])[torch.arange(rows) % 3, None]
+    begins = Prefix(some_tokens(batch, rows, 2), real_BT) if prefix else None
+    found = [
+        decoded(
+            each,
+            each.start(batch),
+            settings,
+            first_B=batch.input_BT[:, 0],
+            end=END,
+            steps=11,
+            forbidden=(0, 1, 2),
+            prefix=begins,
+        )
+        for each in (model, twin)
+    ]
+    for plain, fast in zip(*found, strict=True):
+        assert [each.tokens for each in fast] == [each.tokens for each in plain]
+        assert [each.finished for each in fast] == [each.finished for each in plain]
+        assert [each.score for each in fast] == pytest.approx([each.score for each in plain], abs=1e-5)
+
+
+@every_stepper
+def test_the_model_itself_stays_as_it_is(row: Model) -> None:
+    model, twin, _ = made(row)
+    kinds = PackedLinear, PackedTokens, PreparedAttention
+    assert not any(isinstance(module, kinds) for module in model.modules())
+    mine = {parameter.data_ptr() for parameter in model.parameters()}
+    assert {parameter.data_ptr() for parameter in twin.parameters()} <= mine
+    model.train()
+    assert not any(module.training for module in twin.modules())
+
+
+@torch.inference_mode()
+def test_hypotheses_share_what_they_have_read_before_they_parted() -> None:
+    """Neither the source nor the beginning of the text is there once for each hypothesis."""
+    _, twin, batch = made(next(row for row in STEPPERS if row.kind == "transformer"))
+    _, state = twin.step(batch.input_BT[:, 0], twin.start(batch))
+    shared = repeated(state, 4)
+    later = reordered(shared, torch.tensor([1, 0, 3, 3, 4, 5, 6, 7, 8, 8, 8, 8]))
+    for before, after in zip((*state.source, *state.past), (*later.source, *later.past), strict=True):
+        assert isinstance(after, KeyValueCache)
+        assert after.width == 4
+        assert after.buffer is before.buffer
