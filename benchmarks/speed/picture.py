@@ -150,7 +150,10 @@ def section(found: Mapping[str, Any]) -> str:
         "",
         f"{units_told}{machine['cpu']}, {found['threads']} thread, {speed}, {memory}; {found['rounds']} rounds,",
     ]
-    lines += [f"load {found['load']:.0f}, {found['date']}: `{found['command']}`", ""]
+    lines += [
+        f"load {found['load']:.0f}, {found['date']}, commit {(found['commit'] or 'unknown')[:7]}: `{found['command']}`",
+        "",
+    ]
     return "\n".join(lines)
 
 
