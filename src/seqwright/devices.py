@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import importlib.util
+import logging
 import os
 import shutil
 import sys
@@ -63,6 +64,17 @@ def compiles(device: torch.device) -> bool:
     if device.type == "cuda":
         return importlib.util.find_spec("triton") is not None
     return shutil.which(os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")) is not None
+
+
+def compile_in_place(module: nn.Module, device: torch.device) -> None:
+    """Compile a module that is about to be trained, where there is what that needs."""
+    if not compiles(device):
+        raise SettingError(
+            "training.compile is true, but torch.compile needs a C++ compiler ($CXX or g++, for a GPU Triton), which "
+            "this machine does not have; install one, or set training.compile=false"
+        )
+    logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # a count that is read ends a graph, which it tells
+    module.compile(dynamic=True)
 
 
 def computes_int8(device: torch.device) -> bool:

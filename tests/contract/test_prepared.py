@@ -4,15 +4,17 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seqwright.decoding import DecodingSettings, Prefix, decoded, repeated
 from seqwright.decoding.stepper import reordered
 from seqwright.layers import prepared as preparing
 from seqwright.layers.key_value_cache import KeyValueCache
+from seqwright.layers.positions import NoPositions
 from seqwright.layers.prepared import PackedLinear, PackedTokens, PreparedAttention, prepared
 from seqwright.lineage import MODELS, Model
 from tests import small_models
+from tests.contract.test_positions import DistanceBias, Rotation, T, block, drawn
 
 STEPPERS = [row for row in MODELS if "steps" in row.promises]
 every_stepper = pytest.mark.parametrize("row", STEPPERS, ids=[f"{row.task}-{row.kind}" for row in STEPPERS])
@@ -105,7 +107,7 @@ def test_where_only_a_few_of_the_beginnings_live_on_it_still_agrees(row: Model) 
     """Long enough that what nobody has grown from is cleared away."""
     both = Both(*made(row))
     both.repeat(5)
-    for _ in range(7):
+    for _ in range(11):
         both.step()
         both.reorder([5 * place + rank for place in range(3) for rank in (2, 2, 2, 2, 4)])
 
@@ -186,3 +188,65 @@ def test_hypotheses_share_what_they_have_read_before_they_parted() -> None:
         assert isinstance(after, KeyValueCache)
         assert after.width == 4
         assert after.buffer is before.buffer
+
+
+@torch.inference_mode()
+def test_what_no_hypothesis_has_grown_from_is_cleared_away() -> None:
+    _, twin, batch = made(next(row for row in STEPPERS if row.kind == "transformer"))
+    state = repeated(twin.step(batch.input_BT[:, 0], twin.start(batch))[1], 5)
+    for _ in range(17):
+        _, state = twin.step(some_tokens(batch, 5 * len(batch.input_BT), 1)[:, 0], state)
+        state = reordered(state, torch.arange(0, 5 * len(batch.input_BT), 5).repeat_interleave(5))
+    assert state.past[0].length < 5 * 17 - 20
+
+
+@pytest.mark.parametrize("shape", [(3, 1, 7), (1, 1, 7), (3, 5, 7), (3, 7)])
+@pytest.mark.parametrize("outputs", [11, 61])
+@pytest.mark.parametrize("bias", [False, True])
+@torch.inference_mode()
+def test_a_packed_product_is_that_of_the_layer(shape: tuple[int, ...], outputs: int, bias: bool) -> None:
+    torch.manual_seed(1)
+    linear, x_BTD = nn.Linear(7, outputs, bias=bias), torch.randn(shape)
+    close(PackedLinear(linear.weight, linear.bias)(x_BTD), linear(x_BTD))
+
+
+@torch.inference_mode()
+def test_without_such_an_operation_the_product_is_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: Any) -> Tensor:
+        raise RuntimeError("Could not run 'mkldnn::_linear_pointwise'")
+
+    monkeypatch.setattr(preparing, "packed_product", refused)
+    linear, x_B1D = nn.Linear(7, 11), torch.randn(3, 1, 7)
+    assert torch.equal(PackedLinear(linear.weight, linear.bias)(x_B1D), linear(x_B1D))
+
+
+def test_models_on_another_device_in_another_precision_or_too_large_are_not_packed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert preparing.may_be_packed(nn.Linear(7, 11)) == torch.backends.mkldnn.is_available()
+    assert not preparing.may_be_packed(nn.Linear(7, 11, device="meta"))
+    assert not preparing.may_be_packed(nn.Linear(7, 11).bfloat16())
+    monkeypatch.setattr(preparing, "MOST", 76)
+    assert not preparing.may_be_packed(nn.Linear(7, 11))
+
+
+@pytest.mark.parametrize("kind", [Rotation, DistanceBias])
+@torch.inference_mode()
+def test_attention_that_is_told_of_places_is_told_after_reordering_too(kind: type[NoPositions]) -> None:
+    """A block whose attention has positions, in its own cache and in a shared one that has been reordered."""
+    each, rows_R, position_1T = block(kind), torch.tensor([1, 0, 2, 2, 5, 4]), torch.arange(T).unsqueeze(0)
+    twin, x_RTD = prepared(each), drawn().repeat_interleave(2, dim=0)
+    x_RTD = x_RTD + torch.randn(x_RTD.shape, generator=torch.Generator().manual_seed(3))
+    past: Any = None
+    twins: Any = None
+    for t in range(3):
+        x_R1D, place_1C = x_RTD[:, t : t + 1], position_1T[:, : t + 1]
+        if t == 0:  # what both hypotheses of a row have read
+            _, past = each(x_R1D[::2], None, None, place_1C)
+            _, twins = twin(x_R1D[::2], None, None, place_1C)
+            past, twins = repeated(past, 2), repeated(twins, 2)
+            continue
+        target_R1D, past = each(x_R1D, None, past, place_1C)
+        found_R1D, twins = twin(x_R1D, None, twins, place_1C)
+        close(found_R1D, target_R1D)
+        past, twins = reordered(past, rows_R), reordered(twins, rows_R)

@@ -18,6 +18,7 @@ from seqwright.interchange.word2vec import write_word2vec
 from seqwright.lineage import model_row
 from seqwright.runs import Run
 from seqwright.training.weights import unique_tensors
+from seqwright.whole_file import folder_whole
 
 WRITTEN = {"translator": "a translator", "generator": "a language model", "encoder": "an encoder"}
 
@@ -80,7 +81,8 @@ def _write_pretrained(run: Run, folder: Path, side: str | None) -> str:
 
 
 def _write_ctranslate2(run: Run, folder: Path, side: str | None) -> str:
-    form, whole = write_ctranslate2(folder, run.model, *tokenizers_of(run))
+    with folder_whole(folder) as aside:
+        form, whole = write_ctranslate2(aside, run.model, *tokenizers_of(run))
     if not whole:
         say("CTranslate2 has no output for what it learnt: the folder has the body, which gives vectors")
     return f"{WRITTEN[form]}, which ctranslate2.{form.capitalize()} loads,"

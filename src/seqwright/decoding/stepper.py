@@ -11,17 +11,17 @@ from torch import Tensor
 
 
 @runtime_checkable
-class Rows(Protocol):
+class Reorderable(Protocol):
     """A part of a state that knows how its rows are repeated and reordered, such as a cache that hypotheses share."""
 
-    def repeated(self, times: int, /) -> "Rows":
+    def repeated(self, times: int, /) -> "Reorderable":
         """With each row `times` times in a row."""
 
-    def reordered(self, rows_B: Tensor, /) -> "Rows":
+    def reordered(self, rows_B: Tensor, /) -> "Reorderable":
         """With row `rows_B[i]` as row i."""
 
 
-State: TypeAlias = "Tensor | Rows | tuple[State, ...] | None"
+State: TypeAlias = "Tensor | Reorderable | tuple[State, ...] | None"
 """A tensor whose first axis is the row, what has rows in another way, a (named) tuple of such states, or nothing."""
 
 StateT = TypeVar("StateT", bound=State)
@@ -80,7 +80,9 @@ def repeated(state: StateT, times: int) -> StateT:
     return _each(state, lambda leaf: leaf.repeat_interleave(times, dim=0), lambda part: part.repeated(times))
 
 
-def _each(state: StateT, change: Callable[[Tensor], Tensor], change_part: Callable[[Rows], Rows]) -> StateT:
+def _each(
+    state: StateT, change: Callable[[Tensor], Tensor], change_part: Callable[[Reorderable], Reorderable]
+) -> StateT:
     """The same tree with every tensor changed, and every part that knows how."""
     changed: State = None
     if isinstance(state, tuple):

@@ -29,7 +29,6 @@ from seqwright.models.gpt import GPT
 from seqwright.models.heads import Headed
 from seqwright.models.language_model import LanguageModel
 from seqwright.models.transformer import TransformerDecoder, TransformerEncoder
-from seqwright.whole_file import folder_whole
 
 Form = Literal["translator", "generator", "encoder"]
 """What a model is to CTranslate2: it translates, it continues texts, or it gives a vector for each token."""
@@ -82,7 +81,7 @@ def ctranslate2_form(model: nn.Module, *, vectors: bool = False) -> Form:
 def write_ctranslate2(
     folder: Path, model: nn.Module, source: Tokenizer, target: Tokenizer, *, vectors: bool = False
 ) -> "WrittenModel":
-    """Write a folder that CTranslate2 loads: a model in float32, its vocabularies and the tokenizers, and what it is.
+    """Write into a new folder what CTranslate2 loads: a model in float32, its vocabularies and the tokenizers.
 
     With `vectors` it is what reads alone, as `embed` needs it.
     """
@@ -90,12 +89,11 @@ def write_ctranslate2(
     form = ctranslate2_form(model, vectors=vectors)
     spec = ctranslate2_spec(form, model, *map(token_names, (source, target)))
     around = form == "encoder"  # a translator gets its end there, and what is continued has none
-    with folder_whole(folder) as aside:
-        spec.save(str(aside))
-        write_tokenizer(source, aside, context=POSITIONS, around=around, segments=False)
-        if target is not source:
-            (aside / "target").mkdir()
-            write_tokenizer(target, aside / "target", context=POSITIONS, around=False, segments=False)
+    spec.save(str(folder))
+    write_tokenizer(source, folder, context=POSITIONS, around=around, segments=False)
+    if target is not source:
+        (folder / "target").mkdir()
+        write_tokenizer(target, folder / "target", context=POSITIONS, around=False, segments=False)
     return WrittenModel(form, whole=form != "encoder")
 
 

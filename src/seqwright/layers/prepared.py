@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.layers.attention import Allowed, Attention, Causal, not_later, split_heads
+from seqwright.layers.blocks import PostNorm, PreNorm
 from seqwright.layers.embeddings import TokenEmbedding, TokenTable
 from seqwright.layers.key_value_cache import KeyValueCache
 
@@ -158,7 +159,43 @@ class PreparedAttention(nn.Module):
         return read_BTD
 
 
-PREPARED: dict[type[nn.Module], Callable[[Any], nn.Module]] = {Attention: PreparedAttention}
+class PreparedPostNorm(nn.Module):
+    """`PostNorm` in two operations, without the way through modules that do nothing here."""
+
+    def __init__(self, around: PostNorm) -> None:
+        super().__init__()
+        self.weight, self.bias, self.epsilon = around.norm.weight, around.norm.bias, around.norm.eps
+
+    def before(self, x_BTD: Tensor) -> Tensor:
+        """`x` itself."""
+        return x_BTD
+
+    def after(self, x_BTD: Tensor, change_BTD: Tensor) -> Tensor:
+        """The normalised sum."""
+        return F.layer_norm(x_BTD + change_BTD, self.weight.shape, self.weight, self.bias, self.epsilon)
+
+
+class PreparedPreNorm(nn.Module):
+    """`PreNorm` in two operations."""
+
+    def __init__(self, around: PreNorm) -> None:
+        super().__init__()
+        self.weight, self.bias, self.epsilon = around.norm.weight, around.norm.bias, around.norm.eps
+
+    def before(self, x_BTD: Tensor) -> Tensor:
+        """The normalised stream."""
+        return F.layer_norm(x_BTD, self.weight.shape, self.weight, self.bias, self.epsilon)
+
+    def after(self, x_BTD: Tensor, change_BTD: Tensor) -> Tensor:
+        """The plain sum."""
+        return x_BTD + change_BTD
+
+
+PREPARED: dict[type[nn.Module], Callable[[Any], nn.Module]] = {
+    Attention: PreparedAttention,
+    PostNorm: PreparedPostNorm,
+    PreNorm: PreparedPreNorm,
+}
 """What takes the place of a layer."""
 PACKED: dict[type[nn.Module], Callable[[Any], nn.Module]] = {
     nn.Linear: lambda linear: PackedLinear(linear.weight, linear.bias),

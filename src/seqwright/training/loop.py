@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Batches, Place
 from seqwright.batches.ahead import Ahead
-from seqwright.devices import compiles, computes_bfloat16, cores, device_of, seed_device
+from seqwright.devices import compile_in_place, computes_bfloat16, cores, device_of, seed_device
 from seqwright.errors import DivergedError, RunError, SettingError, nearest
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
@@ -114,12 +114,7 @@ class Fitting:
         self.optimizer = optimizer_for(self.parameters, settings, self._scales())
         self.average = self._average()
         if settings.compile:
-            if not compiles(self.device):
-                raise SettingError(
-                    "training.compile is true, but torch.compile needs a C++ compiler ($CXX or g++, for a GPU Triton), "
-                    "which this machine does not have; install one, or set training.compile=false"
-                )
-            learner.compile(dynamic=True)
+            compile_in_place(learner, self.device)
         self.learner = self.world.joined(learner)
         self.step, self.steps, self.place = 0, expected_steps(settings, batches), Place()
         self.carry: Any = None
