@@ -81,12 +81,10 @@ def our_run(settings: dict[str, Any]) -> str:
 
 def ctranslate2(settings: dict[str, Any]) -> Turns:
     """CTranslate2 with a model of the same sizes."""
-    from benchmarks.speed.conversion import convert, tokens_of
-    from benchmarks.speed.decoding import model_of
+    from benchmarks.speed.decoding import write_ctranslate2
 
     folder = tempfile.mkdtemp()
-    sizes = {**settings, "model": {**settings["model"], "block": "post-norm"}}
-    convert(model_of(sizes), Path(folder), tokens_of(settings["vocabulary"]))
+    write_ctranslate2(settings, folder)
     threads = str(settings["threads"])
     return {MEASURE: lambda: process([sys.executable, "-c", IN_CTRANSLATE2, folder, SENTENCE, threads])}
 

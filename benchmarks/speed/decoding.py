@@ -9,7 +9,6 @@ V vocabulary · D width · F feed-forward
 
 import tempfile
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.harness import OURS, Answers, Contestant, Limit, Question, Settings
@@ -39,15 +38,14 @@ def _ours(settings: dict[str, Any], precision: Any) -> Turns:
 
 def ctranslate2(settings: dict[str, Any]) -> Turns:
     """CTranslate2 under the same rules, in float32."""
-    from benchmarks.speed.conversion import convert, tokens_of
     from benchmarks.speed.ours import written
     from seqwright.inputs.tokenizers import BEGIN, PAD
 
     rows, steps = rows_of(settings), settings["steps"]
-    tokens = tokens_of(settings["vocabulary"])
+    tokens = tokens_of(settings)
     numbers = {token: number for number, token in enumerate(tokens)}
     with tempfile.TemporaryDirectory() as folder:
-        convert(model_of(settings), Path(folder), tokens)
+        write_ctranslate2(settings, folder)
         threads = settings["threads"]
         translator = package("ctranslate2").Translator(
             folder, compute_type="float32", intra_threads=threads, inter_threads=1
@@ -65,6 +63,24 @@ def ctranslate2(settings: dict[str, Any]) -> Turns:
         return written([[numbers[token] for token in result.hypotheses[0]] for result in found], steps)
 
     return {name: partial(decode, beam) for name, beam in BEAMS.items()}
+
+
+def tokens_of(settings: Settings) -> list[str]:
+    """The names of a vocabulary."""
+    from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
+
+    special = {PAD: "<blank>", UNKNOWN: "<unk>", BEGIN: "<s>", END: "</s>"}
+    return [special.get(number, f"t{number}") for number in range(settings["vocabulary"])]
+
+
+def write_ctranslate2(settings: Settings, folder: str) -> None:
+    """The model as one of CTranslate2, with its tokens by name."""
+    from seqwright.inputs.tokenizers import BEGIN, END, UNKNOWN
+    from seqwright.interchange.ctranslate2 import TokenNames, ctranslate2_spec
+
+    tokens = tokens_of(settings)
+    names = TokenNames(tokens, tokens[BEGIN], tokens[END], tokens[UNKNOWN])
+    ctranslate2_spec("translator", model_of(settings), names, names).save(folder)
 
 
 def model_of(settings: Settings) -> Any:

@@ -146,11 +146,10 @@ def section(found: Mapping[str, Any]) -> str:
     speed, memory = (f"{limits[kind]['median']:.0f} {limits[kind]['unit']}" for kind in ("matrix", "memory"))
     units = sorted({each["unit"] for each in found["measures"].values()})
     units_told = f"{', '.join(units)}; " if units else ""
-    lines += [
-        "",
-        f"{units_told}{machine['cpu']}, {found['threads']} thread, {speed}, {memory}; {found['rounds']} rounds,",
-    ]
-    lines += [f"load {found['load']:.0f}, {found['date']}: `{found['command']}`", ""]
+    code = (found["commit"] or "unknown")[:7]
+    lines += ["", f"{units_told}{machine['cpu']}, threads: {found['threads']}, {speed}, {memory};"]
+    lines += [f"rounds: {found['rounds']}, load: {found['load']:.0f}, {found['date']}, commit {code}:"]
+    lines += [f"`{found['command']}`", ""]
     return "\n".join(lines)
 
 
