@@ -11,7 +11,7 @@ from seqwright.decoding.stepper import reordered
 from seqwright.layers import prepared as preparing
 from seqwright.layers.key_value_cache import KeyValueCache
 from seqwright.layers.positions import NoPositions
-from seqwright.layers.prepared import PackedLinear, PackedTokens, PreparedAttention, prepared
+from seqwright.layers.prepared import PackedLinear, PackedTokens, PreparedAttention, prepared, prepared_for
 from seqwright.lineage import MODELS, Model
 from tests import small_models
 from tests.contract.test_positions import DistanceBias, Rotation, T, block, drawn
@@ -250,3 +250,12 @@ def test_attention_that_is_told_of_places_is_told_after_reordering_too(kind: typ
         found_R1D, twins = twin(x_R1D, None, twins, place_1C)
         close(found_R1D, target_R1D)
         past, twins = reordered(past, rows_R), reordered(twins, rows_R)
+
+
+def test_a_model_is_prepared_where_hypotheses_share_or_a_matrix_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = nn.Sequential(nn.Linear(3, 5))
+    monkeypatch.setattr("seqwright.layers.prepared.LARGE", 16)
+    assert prepared_for(model, 1) is model
+    assert prepared_for(model, 2) is not model
+    monkeypatch.setattr("seqwright.layers.prepared.LARGE", 15)
+    assert prepared_for(model, 1) is not model

@@ -4,14 +4,11 @@ B batch, the rows of the buffer · W hypotheses that share a row · R = B·W, th
 C columns: what a hypothesis has read · N slots of the buffer · H heads · K head width
 """
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 ROOM = 8  # steps for which a buffer has room at least; unused room is in the way of what reads the rest
-FEW = 8  # queries of a row, up to which plain products are faster than the fused kernel
 
 
 class Buffer:
@@ -155,10 +152,7 @@ class KeyValueCache:
         if allowed_RTC is not None:
             allowed_B1QN = allowed_RTC.expand(len(q_RHTK), time, slots).reshape(-1, 1, queries, slots)
         keys_BHNK, values_BHNK = self.keys_BHNK, self.values_BHNK
-        if queries > FEW:
-            read_BHQK = F.scaled_dot_product_attention(q_BHQK, keys_BHNK, values_BHNK, allowed_B1QN)
-        else:
-            read_BHQK = plain_attention(q_BHQK, keys_BHNK, values_BHNK, allowed_B1QN)
+        read_BHQK = F.scaled_dot_product_attention(q_BHQK, keys_BHNK, values_BHNK, allowed_B1QN)
         if not grouped:
             return read_BHQK
         batch, heads, _, width = read_BHQK.shape
@@ -192,15 +186,3 @@ class KeyValueCache:
         slot_RC = place_BN.gather(1, self.slot_RC.view(rows, -1)).view_as(self.slot_RC)
         buffer = self.buffer.gathered(slot_BN, self._room)
         return KeyValueCache(buffer, kept, self.width, self.shared, slot_RC)
-
-
-def plain_attention(q_BHQK: Tensor, keys_BHNK: Tensor, values_BHNK: Tensor, allowed_B1QN: Tensor | None) -> Tensor:
-    """softmax(Q Kᵀ / √K) V by plain products. Who may read nothing reads anything: nobody may read that in its turn."""
-    (batch, heads, queries, width), slots = q_BHQK.shape, keys_BHNK.shape[2]
-    score_BHQN = (q_BHQK * (1 / math.sqrt(width))).flatten(0, 1) @ keys_BHNK.flatten(0, 1).transpose(1, 2)
-    score_BHQN = score_BHQN.view(batch, heads, queries, slots)
-    if allowed_B1QN is not None:
-        # Not minus infinity: where nothing is allowed, weights would be no numbers.
-        score_BHQN = score_BHQN.masked_fill_(~allowed_B1QN, torch.finfo(score_BHQN.dtype).min)
-    weight_BHQN = score_BHQN.softmax(-1)
-    return (weight_BHQN.flatten(0, 1) @ values_BHNK.flatten(0, 1)).view(batch, heads, queries, width)

@@ -48,6 +48,16 @@ def prepared(model: ModuleT) -> ModuleT:
     return twin.eval()  # type: ignore[no-any-return]
 
 
+def prepared_for(model: ModuleT, hypotheses: int) -> ModuleT:
+    """Prepared where that pays: where hypotheses share what they have read, or a matrix is large.
+
+    A small model that writes one text for each row is as fast as it is: of its few columns a copy costs less than a
+    place of their own.
+    """
+    large = any(parameter.ndim == 2 and parameter.numel() >= LARGE for parameter in model.parameters())
+    return prepared(model) if hypotheses > 1 or large else model
+
+
 def may_be_packed(model: nn.Module) -> bool:
     """Whether torch has oneDNN for where the matrices are, and they are not so large that twice would be too much."""
     matrices = [weight for weight in model.parameters() if weight.ndim == 2]

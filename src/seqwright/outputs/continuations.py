@@ -20,7 +20,7 @@ from seqwright.decoding.stopping import before_stop, sure
 from seqwright.devices import device_of, in_precision
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.layers.prepared import prepared
+from seqwright.layers.prepared import prepared_for
 from seqwright.outputs.text_search import EngineHypothesis, Opening, Search, TextCandidate, serving
 
 LONGEST = 200  # tokens written where the settings do not say
@@ -50,7 +50,7 @@ class Continuing:
     @cached_property
     def model(self) -> Any:
         """The model in the precision of the search, prepared for it."""
-        return prepared(in_precision(self.given, self.settings.precision))
+        return prepared_for(in_precision(self.given, self.settings.precision), self.settings.beam)
 
     def __call__(self, batch: Text, numbers: Sequence[int]) -> list[list[TextCandidate]]:
         """The `n_best` candidates of each row, best first; samples are drawn from (seed, number of the example)."""

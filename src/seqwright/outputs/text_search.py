@@ -24,7 +24,7 @@ from seqwright.devices import device_of, in_precision
 from seqwright.errors import SettingError
 from seqwright.inputs.dictionary import Dictionary
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.layers.prepared import prepared
+from seqwright.layers.prepared import prepared_for
 from seqwright.outputs.alignments import Aligner, Attentive, alignment_taps
 from seqwright.outputs.unknown_words import replaced
 
@@ -130,7 +130,7 @@ class Searcher:
     def model(self) -> Any:
         """The model, or the ensemble, as `decoding` asks it: in the precision of the search."""
         rounded = [in_precision(member, self.settings.precision) for member in self.members]
-        ready = [self._attentive(rounded[0]), *map(prepared, rounded[1:])]
+        ready = [self._attentive(rounded[0]), *(prepared_for(member, self.settings.beam) for member in rounded[1:])]
         return Ensemble(ready, self.given.average) if isinstance(self.given, Ensemble) else ready[0]
 
     @torch.inference_mode()
@@ -203,11 +203,11 @@ class Searcher:
     def _attentive(self, model: Any) -> Any:
         """The model, listened to where a search needs to know where it looks and it does not remember that itself.
 
-        Otherwise it is prepared.
+        Otherwise it is prepared where that pays.
         """
         penalised = self.settings.coverage_penalty and self.settings.beam > 1
         listens = penalised and not isinstance(model, Aligns) and alignment_taps(model)
-        return Attentive(model) if listens else prepared(model)
+        return Attentive(model) if listens else prepared_for(model, self.settings.beam)
 
     def _aligner_of(self, model: Any) -> Aligner | None:
         """What finds the source of unknown words, where they are to be replaced."""
