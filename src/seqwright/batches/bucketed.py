@@ -38,7 +38,10 @@ class Bucketed(Planned[Numbers, BatchT], Generic[RowT, BatchT]):
         super().__init__()
 
     def planned(self, epoch: int | None) -> list[Numbers]:
-        """The numbers of the rows in each batch of an epoch; in none they stand in a fixed order, longest last."""
+        """The numbers of the rows in each batch of an epoch; in none they stand in a fixed order.
+
+        The longest are first there: the batch that is not full is of short rows, which are done in few steps.
+        """
         if epoch is None:
             return self._cut(self.only, None)
         order = np.random.default_rng((self.seed, epoch))
@@ -61,10 +64,11 @@ class Bucketed(Planned[Numbers, BatchT], Generic[RowT, BatchT]):
         return 1 - int(length_NS[self.only].sum()) / every
 
     def _cut(self, rows: Numbers, epoch: int | None) -> list[Numbers]:
-        return [rows[some] for some in cut_by_length(self.lengths(epoch)[rows], self.tokens)]
+        longest_first = epoch is None
+        return [rows[some] for some in cut_by_length(self.lengths(epoch)[rows], self.tokens, longest_first)]
 
 
-def cut_by_length(length_NS: Numbers, tokens: int) -> list[Numbers]:
+def cut_by_length(length_NS: Numbers, tokens: int, longest_first: bool = False) -> list[Numbers]:
     """The places of rows, sorted by the last side's length and cut so that rows × longest stays within `tokens`.
 
     Where no side has a length each row counts as 1. No rows are no batches.
@@ -73,7 +77,7 @@ def cut_by_length(length_NS: Numbers, tokens: int) -> list[Numbers]:
         return []
     if not length_NS.shape[1]:
         length_NS = np.ones((len(length_NS), 1), dtype=np.int64)
-    sorted_N = np.lexsort(length_NS.T)
+    sorted_N = np.lexsort(-length_NS.T if longest_first else length_NS.T)
     batches, first, widest = [], 0, 0
     for i, length in enumerate(length_NS.max(1)[sorted_N].tolist()):
         widest = max(widest, length)

@@ -34,6 +34,6 @@ class JointBatches:
         self.members = members
 
     def once(self) -> Iterator[Joint]:
-        """Every row once, longest last."""
+        """Every row once, longest first."""
         for numbers in self.members[0].plan(None):
             yield Joint(member.batch(numbers, None) for member in self.members)
