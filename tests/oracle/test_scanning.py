@@ -201,3 +201,15 @@ def test_bfloat16_is_close_to_float32_and_leaves_the_state_in_full(kind: Any) ->
     torch.testing.assert_close(found_BTD[REAL_BT].float(), target_BTD[REAL_BT], rtol=0.03, atol=0.02)
     found_BTD[REAL_BT].float().sum().backward()
     assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in ours.parameters())
+
+
+def test_an_lstm_widens_where_there_is_no_kernel_for_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = Recurrent(LSTMCell, inputs=E, width=D, layers=1)
+    x_BTE = some(B, T, E).float()
+    target_BTD, _ = ours(x_BTE, None, REAL_BT)
+    lacks = [True]
+    monkeypatch.setattr("seqwright.layers.recurrence.lacks_bfloat16", lambda device: bool(lacks and lacks.pop()))
+    with torch.autocast("cpu", torch.bfloat16):
+        found_BTD, _ = ours(x_BTE, None, REAL_BT)
+    assert not lacks
+    assert torch.equal(found_BTD, target_BTD)

@@ -265,6 +265,9 @@ class LSTMCell(RecurrentCell[LSTMState]):
         It gives the memory after the last step only. So padding is made known to it by one more input, which opens the
         forget gate and shuts the input gate: the memory passes unchanged, at no cost.
         """
+        if lacks_bfloat16(x_BTE.device):
+            with torch.autocast("cpu", enabled=False):
+                return self.fused(x_BTE.float(), LSTMState(*(part.float() for part in state)), length_B)
         input_GE, *others = self.weights.kernels()
         if length_B is not None:
             padding_BT = torch.arange(x_BTE.shape[1], device=x_BTE.device) >= length_B.unsqueeze(1)
@@ -279,6 +282,14 @@ class LSTMCell(RecurrentCell[LSTMState]):
         )
         hidden_BD = _after(length_B, hidden_BTD, hidden_1BD, state.hidden_BD)
         return hidden_BTD, LSTMState(hidden_BD, memory_1BD.squeeze(0).to(state.memory_BD.dtype))
+
+
+def lacks_bfloat16(device: torch.device) -> bool:
+    """Whether autocast asks for bfloat16 of a CPU on which oneDNN, and with it torch's LSTM, has no kernel for it."""
+    if device.type != "cpu" or not torch.is_autocast_enabled("cpu"):
+        return False
+    there = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return there and not torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 SHUT = 1e4  # far outside of what a gate's sum can be, so that σ is exactly 0 or 1
