@@ -73,8 +73,11 @@ def test_a_run_is_evaluated_on_a_part_of_its_data(classifier: Run) -> None:
 def test_a_run_is_evaluated_on_other_files(classifier: Run, files: Path) -> None:
     other = files / "b.tsv"
     other.write_text("so fine\tgood\nso dull\tbad\nso\tbad\n", encoding="utf-8")
-    assert len(classifier.evaluate(data=other).predictions) == 3
-    assert classifier.evaluate(data=str(files / "a.tsv")).scores["loss"] == classifier.evaluate("valid").scores["loss"]
+    with pytest.warns(UserWarning, match="^2 of the 3 examples that are read stand in the training data too"):
+        assert len(classifier.evaluate(data=other).predictions) == 3
+    with pytest.warns(UserWarning, match="the scores are optimistic"):
+        found = classifier.evaluate(data=str(files / "a.tsv"))
+    assert found.scores["loss"] == classifier.evaluate("valid").scores["loss"]
     with pytest.raises(SettingError, match=r"^part=… chooses from the run's own data and data=… names other files"):
         classifier.evaluate("valid", data=other)
 
@@ -84,7 +87,8 @@ def test_baselines_of_other_files_learn_from_the_training_part_as_those_of_eval_
 ) -> None:
     other = files / "b.tsv"
     other.write_text("so fine\tbad\nso dull\tgood\n", encoding="utf-8")  # the reverse of what was trained on
-    scores = classifier.evaluate(data=other).scores
+    with pytest.warns(UserWarning, match="the scores are optimistic"):
+        scores = classifier.evaluate(data=other).scores
     assert scores["baseline_linear_accuracy"] == 0
     evaluate_run(classifier.folder, EvaluationOptions(data=[other]))
     (report,) = (classifier.folder / "eval").glob("b-*.json")

@@ -45,10 +45,12 @@ def one_of_each(run: Run) -> list[Any]:
 
 def series_given(run: Run, given: Any) -> list[Any]:
     """One series or a list of them, as a user gives them; those of the validation part where there are none."""
-    several = given if isinstance(given, list) else [] if given is None else [given]
-    if any(isinstance(each, dict) for each in several):
+    if given is None:
+        return one_of_each(run)
+    several = given if isinstance(given, list) else [given]
+    if not several or any(isinstance(each, dict) for each in several):
         raise DataError(f"{run.folder} reads series: give an array of steps, or a text of numbers")
-    return [run.input.parse(each) for each in several] or one_of_each(run)
+    return [run.input.parse(each) for each in several]
 
 
 def saliencies_of(run: Run, series: Iterable[Any]) -> list[Saliency]:
