@@ -28,6 +28,7 @@ ALLOWED: dict[str, tuple[dict[str, int], str]] = {
     "comparison/page.py": ({"savefig": 1}, MEMORY),
     "cli/table_writing.py": ({"TemporaryFile": 1}, "without a name, copied into a file of `whole_file`"),
     "inputs/saved.py": ({"TemporaryDirectory": 1}, "for a checksum, gone at once"),
+    "comparison/pace.py": ({"TemporaryDirectory": 1}, "for a training that is only timed, gone at once"),
     "comparison/stages.py": ({"TemporaryDirectory": 1}, "for what a process tells its parent, gone at once"),
 }
 
