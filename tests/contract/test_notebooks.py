@@ -104,6 +104,7 @@ def test_what_is_seen_first_is_drawn(tiny: Tiny, run: Run) -> None:
         ("forecasting", "gradients"),
         ("text-classification", "initialisations"),
         ("translation", "attention"),
+        ("series-classification", "saliency"),
     ],
 )
 def test_everything_that_can_be_seen_is_drawn(
