@@ -54,7 +54,7 @@ portable: $(PYTHONS:%=.portable-%)  ## types for newer Pythons, and in them the 
 audit: $(VENV)/.dev $(VENV)/.audit  ## what is known against the packages that are installed; their licences
 	$(BIN)/python -m tools.dependencies audit $(VENV)/audit/bin/pip-audit
 
-bench: $(VENV)/.dev  ## speed beside other programs, about half an hour; NANOGPT=FOLDER names a checkout of nanoGPT
+bench: $(VENV)/.dev  ## speed beside other programs, which takes long; NANOGPT=FOLDER names a checkout of nanoGPT
 	$(BIN)/python -m benchmarks all $(NANOGPT:%=--nanogpt %) $(ARGS)
 	$(BIN)/python -m benchmarks.speed.picture
 
