@@ -16,7 +16,7 @@ from seqwright.recipe import Recipe
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
 
 WIDTHS = {"width", "embedding", "feed_forward", "expert_width", "channels", "experts"}
-DEPTHS = {"layers", "encoder_layers", "decoder_layers", "encoder_sets", "decoder_sets"}
+DEPTHS = {"layers", "transition", "encoder_layers", "decoder_layers", "encoder_sets", "decoder_sets"}
 # So wide or deep a setting may be though no tensor is: some kinds do not use each, and a model of these can be built.
 ANY_WIDTH, ANY_DEPTH = 16_384, 256
 

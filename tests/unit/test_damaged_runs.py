@@ -97,7 +97,17 @@ def test_a_model_far_larger_than_its_checkpoint_is_not_built(
 
 
 @pytest.mark.parametrize(
-    "name", ["embedding", "expert_width", "channels", "experts", "encoder_layers", "decoder_layers", "encoder_sets"]
+    "name",
+    [
+        "embedding",
+        "expert_width",
+        "channels",
+        "experts",
+        "encoder_layers",
+        "decoder_layers",
+        "encoder_sets",
+        "transition",
+    ],
 )
 def test_a_size_of_any_kind_of_model_is_held_against_the_checkpoint(name: str) -> None:
     settings, tensors = create_model("Settings", **{name: (int, ...)}), {"weight": torch.zeros(3, 7)}  # type: ignore[call-overload]
