@@ -10,8 +10,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
-from torch import nn
 
+from seqwright.layers.linear import Linear
 from seqwright.layers.taps import listen
 from seqwright.models.convs2s import ConvS2SSettings, convs2s, normed, scaled_gradient
 from seqwright.models.encoder_decoder import EncoderDecoder
@@ -122,7 +122,7 @@ def test_a_scaled_gradient_is_that_of_the_scaled_and_the_value_is_not() -> None:
 @pytest.mark.parametrize(("keep", "gated", "variance"), [(1.0, False, 1.0), (0.5, False, 0.5), (0.5, True, 2.0)])
 def test_weights_begin_so_that_variances_stay(keep: float, gated: bool, variance: float) -> None:
     torch.manual_seed(1)
-    linear = normed(nn.Linear(400, 300), keep=keep, gated=gated)
+    linear = normed(Linear(400, 300), keep=keep, gated=gated)
     assert float(linear.weight.detach().var()) == pytest.approx(variance / 400, rel=0.03)
     assert not bool(linear.bias.any())
     assert len(list(linear.parametrizations["weight"].parameters())) == 2  # type: ignore[index, union-attr]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.blocks import ALIGNING
+from seqwright.layers.linear import Linear
 from seqwright.layers.scores import AlignmentScore
 from seqwright.layers.taps import Tap
 
@@ -55,8 +56,8 @@ class QueryKeyValue(nn.Module):
         self.heads = heads
         self.query_width = self.key_width = width // heads
         self.context_width = width
-        self.query = nn.Linear(query, width, bias=False)
-        self.key_value = nn.Linear(memory, 2 * width, bias=False)
+        self.query = Linear(query, width, bias=False)
+        self.key_value = Linear(memory, 2 * width, bias=False)
 
     def queries(self, query_BTQ: Tensor) -> Tensor:
         """`query_BHTK`."""
@@ -117,8 +118,8 @@ class PredictiveWindow(Focus):
     def __init__(self, *, query: int, window: int) -> None:
         super().__init__()
         self.window = window
-        self.hidden = nn.Linear(query, query, bias=False)
-        self.vector = nn.Linear(query, 1, bias=False)
+        self.hidden = Linear(query, query, bias=False)
+        self.vector = Linear(query, 1, bias=False)
 
     def centre(self, query_BTQ: Tensor, real_BS: Tensor) -> Tensor:
         """`p_BT`: a place in the source for each query."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.alignment import Alignment, Remembered
+from seqwright.layers.linear import Linear
 from seqwright.layers.recurrence import HiddenState, LSTMState, RecurrentCell
 from seqwright.layers.taps import Tap, View, heard_inside
 
@@ -52,7 +53,7 @@ class AttendingLayer(nn.Module):
     def __init__(self, cell: RecurrentCell[Any], alignment: Alignment) -> None:
         super().__init__()
         self.cell, self.alignment = cell, alignment
-        self.feed = nn.Linear(alignment.form.context_width, len(cell.weights.bias_G), bias=False)
+        self.feed = Linear(alignment.form.context_width, len(cell.weights.bias_G), bias=False)
         self.hidden = Tap(View("hidden state", rows="steps", columns="units"))
 
     def start(self, cell: HiddenState | LSTMState, source: Remembered) -> AttendingState:

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.layers.linear import Linear
 from seqwright.layers.positions import NoPositions
 from seqwright.layers.taps import Tap, View
 
@@ -63,9 +64,9 @@ class Attention(nn.Module):
         self.heads = heads
         self.dropout = dropout
         self.positions = positions or NoPositions()
-        self.query = nn.Linear(width, width, bias=bias)
-        self.key_value = nn.Linear(width, 2 * width, bias=bias)
-        self.output = nn.Linear(width, width, bias=bias)
+        self.query = Linear(width, width, bias=bias)
+        self.key_value = Linear(width, 2 * width, bias=bias)
+        self.output = Linear(width, width, bias=bias)
         self.weights = Tap(view)
 
     def forward(self, x_BTD: Tensor, memory_BSD: Tensor, allowed: Allowed = None) -> Tensor:

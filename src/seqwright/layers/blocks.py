@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from seqwright.layers.attention import Allowed, Attention, KeysValues
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.gelu import tanh_gelu
+from seqwright.layers.linear import Linear
 from seqwright.layers.taps import Tap, View
 
 READING = View("encoder self-attention", rows="source", columns="source")
@@ -28,8 +29,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, *, width: int, inner: int) -> None:
         super().__init__()
-        self.widen = nn.Linear(width, inner)
-        self.narrow = nn.Linear(inner, width)
+        self.widen = Linear(width, inner)
+        self.narrow = Linear(inner, width)
 
     def forward(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """The transformed positions."""
@@ -148,8 +149,8 @@ class GELUFeedForward(nn.Module):
     def __init__(self, *, width: int, inner: int, approximate: Literal["none", "tanh"] = "none") -> None:
         super().__init__()
         self.approximate = approximate
-        self.widen = nn.Linear(width, inner)
-        self.narrow = nn.Linear(inner, width)
+        self.widen = Linear(width, inner)
+        self.narrow = Linear(inner, width)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """The transformed positions."""

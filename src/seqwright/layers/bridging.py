@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from seqwright.layers.linear import Linear
 from seqwright.layers.scanning import Recurrent, RecurrentState
 
 
@@ -20,7 +21,7 @@ class Bridge(nn.Module):
         super().__init__()
         self.shape = recurrent.start(0)
         self.width = recurrent.width
-        self.linear = nn.Linear(inputs, sum(len(cell) for layer in self.shape for cell in layer) * self.width)
+        self.linear = Linear(inputs, sum(len(cell) for layer in self.shape for cell in layer) * self.width)
 
     def forward(self, vector_BX: Tensor) -> RecurrentState:
         """The state after nothing was written."""

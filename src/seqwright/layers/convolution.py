@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.layers.linear import Linear
+
 
 class Convolution(nn.Module):
     """Each position reads those around it, `dilation` apart; beyond the sentence there are zeros.
@@ -19,7 +21,7 @@ class Convolution(nn.Module):
     def __init__(self, *, inputs: int, outputs: int, kernel: int, dilation: int = 1) -> None:
         super().__init__()
         self.kernel, self.dilation = kernel, dilation
-        self.filters = nn.Linear(kernel * inputs, outputs)
+        self.filters = Linear(kernel * inputs, outputs)
 
     def forward(self, x_BSC: Tensor, real_BS: Tensor) -> Tensor:
         """The output at each position; padding is read as zeros."""
@@ -43,7 +45,7 @@ class CausalConvolution(nn.Module):
     def __init__(self, *, inputs: int, outputs: int, kernel: int, dilation: int = 1) -> None:
         super().__init__()
         self.inputs, self.kernel, self.dilation = inputs, kernel, dilation
-        self.filters = nn.Linear(kernel * inputs, outputs)
+        self.filters = Linear(kernel * inputs, outputs)
 
     @property
     def past(self) -> int:

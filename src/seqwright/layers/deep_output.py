@@ -5,6 +5,8 @@ B batch · T time · D width of the state · E embedding · C context width · O
 
 from torch import Tensor, nn
 
+from seqwright.layers.linear import Linear
+
 
 class DeepOutput(nn.Module):
     """A maxout layer over state, token and context (Cho et al. 2014, appendix A; Bahdanau et al. 2015, A.2.2).
@@ -14,9 +16,9 @@ class DeepOutput(nn.Module):
 
     def __init__(self, *, state: int, token: int, context: int, output: int) -> None:
         super().__init__()
-        self.of_state = nn.Linear(state, 2 * output)
-        self.of_token = nn.Linear(token, 2 * output, bias=False)
-        self.of_context = nn.Linear(context, 2 * output, bias=False)
+        self.of_state = Linear(state, 2 * output)
+        self.of_token = Linear(token, 2 * output, bias=False)
+        self.of_context = Linear(context, 2 * output, bias=False)
 
     def forward(self, state_BTD: Tensor, token_BTE: Tensor, context_BTC: Tensor) -> Tensor:
         """`output_BTO`; a context that is the same for all steps may have a time axis of 1."""

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.layers.dropout import Dropout
+from seqwright.layers.linear import Linear, linear_map
 from seqwright.layers.taps import Tap
 
 FEW = 64  # vectors
@@ -105,8 +106,8 @@ class TiedEmbedding(nn.Module):
         super().__init__()
         vocabulary, embedding = tokens.weight.shape
         self.tokens, self.dropout = tokens, dropout
-        self.narrow = nn.Linear(width, embedding) if tied and width != embedding else nn.Identity()
-        self.output = None if tied else nn.Linear(width, vocabulary)
+        self.narrow = Linear(width, embedding) if tied and width != embedding else nn.Identity()
+        self.output = None if tied else Linear(width, vocabulary)
 
     @property
     def weight(self) -> Tensor:
@@ -132,7 +133,7 @@ def first_layer(width: int, *, vocabulary: int | None = None, channels: int | No
     if vocabulary is not None:
         return TokenEmbedding(vocabulary=vocabulary, width=width)
     assert channels is not None, "a body reads tokens or values"
-    return nn.Linear(channels, width)
+    return Linear(channels, width)
 
 
 def token_logits(x_BTD: Tensor, weight_VD: Tensor) -> Tensor:
@@ -140,7 +141,7 @@ def token_logits(x_BTD: Tensor, weight_VD: Tensor) -> Tensor:
     if not torch.is_grad_enabled() and x_BTD.shape[:-1].numel() <= FEW:
         # Decoding: for few vectors the same product is faster with the tall matrix on the left.
         return (weight_VD @ x_BTD.flatten(0, -2).T).T.view(*x_BTD.shape[:-1], -1)
-    return F.linear(x_BTD, weight_VD)
+    return linear_map(x_BTD, weight_VD)
 
 
 def token_log_probability(logits_BTV: Tensor, target_BT: Tensor, real_BT: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.layers.int8 import rounded_inside
+from seqwright.layers.linear import linear_map
 from seqwright.layers.taps import Tap, View, heard_inside
 
 
@@ -51,7 +52,7 @@ class Weights(nn.Module):
 
     def of_input(self, x: Tensor | None) -> Tensor:
         """A_x x + b, for any number of steps at once."""
-        return self.bias_G if x is None or self.input_GE is None else F.linear(x, self.input_GE, self.bias_G)
+        return self.bias_G if x is None or self.input_GE is None else linear_map(x, self.input_GE, self.bias_G)
 
     def of_both(self, input_BG: Tensor, hidden_BD: Tensor) -> tuple[Tensor, ...]:
         """A_x x + b + A_h h of each block."""

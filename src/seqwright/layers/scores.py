@@ -11,6 +11,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from seqwright.layers.linear import Linear
+
 ScoreName = Literal["dot", "bilinear", "additive", "mlp", "tanh"]
 
 
@@ -57,7 +59,7 @@ class BilinearScore(AlignmentScore):
 
     def __init__(self, *, query: int, memory: int) -> None:
         super().__init__()
-        self.weight = nn.Linear(memory, query, bias=False)
+        self.weight = Linear(memory, query, bias=False)
 
     def prepare(self, memory_BSD: Tensor) -> Tensor:
         """hᵀ W."""
@@ -78,9 +80,9 @@ class AdditiveScore(AlignmentScore):
 
     def __init__(self, *, query: int, memory: int, inner: int) -> None:
         super().__init__()
-        self.of_memory = nn.Linear(memory, inner, bias=False)
-        self.of_query = nn.Linear(query, inner, bias=False)
-        self.vector = nn.Linear(inner, 1, bias=False)
+        self.of_memory = Linear(memory, inner, bias=False)
+        self.of_query = Linear(query, inner, bias=False)
+        self.vector = Linear(inner, 1, bias=False)
 
     def prepare(self, memory_BSD: Tensor) -> Tensor:
         """2 W_h h."""
@@ -104,10 +106,10 @@ class MLPScore(AlignmentScore):
 
     def __init__(self, *, query: int, memory: int, inner: int) -> None:
         super().__init__()
-        self.of_memory = nn.Linear(memory, inner)
-        self.of_query = nn.Linear(query, inner, bias=False)
-        self.second = nn.Linear(inner, inner)
-        self.vector = nn.Linear(inner, 1, bias=False)
+        self.of_memory = Linear(memory, inner)
+        self.of_query = Linear(query, inner, bias=False)
+        self.second = Linear(inner, inner)
+        self.vector = Linear(inner, 1, bias=False)
 
     def prepare(self, memory_BSD: Tensor) -> Tensor:
         """The share of h in W₁ [h; s] + b₁."""
@@ -130,8 +132,8 @@ class TanhScore(AlignmentScore):
 
     def __init__(self, *, query: int, memory: int) -> None:
         super().__init__()
-        self.of_memory = nn.Linear(memory, 1, bias=False)
-        self.of_query = nn.Linear(query, 1, bias=False)
+        self.of_memory = Linear(memory, 1, bias=False)
+        self.of_query = Linear(query, 1, bias=False)
 
     def prepare(self, memory_BSD: Tensor) -> Tensor:
         """w_h h, one number for each position."""

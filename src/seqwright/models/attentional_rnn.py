@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeVar, Unpack
 
 import torch
 from pydantic import PositiveInt, model_validator
-from torch import Tensor, nn
+from torch import Tensor
 
 from seqwright.layers.alignment import (
     Alignment,
@@ -25,6 +25,7 @@ from seqwright.layers.deep_output import DeepOutput
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TiedEmbedding, TokenEmbedding
 from seqwright.layers.initialisation import initialise
+from seqwright.layers.linear import Linear
 from seqwright.layers.recurrence import HiddenState, LSTMState
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.layers.scores import ScoreName, score_named
@@ -236,9 +237,9 @@ class LuongDecoder(Decoder):
         self.dropout, self.alignment = Dropout(settings.dropout), alignment
         self.recurrent = Recurrent(cell, inputs=tokens, width=width, layers=settings.layers, between=self.dropout)
         gates = len(self.recurrent.stack()[0].directions()[0].weights.bias_G)
-        self.feed = nn.Linear(width, gates, bias=False) if settings.input_feeding else None
-        self.of_context = nn.Linear(alignment.form.context_width, width)
-        self.of_state = nn.Linear(width, width, bias=False)
+        self.feed = Linear(width, gates, bias=False) if settings.input_feeding else None
+        self.of_context = Linear(alignment.form.context_width, width)
+        self.of_state = Linear(width, width, bias=False)
 
     def start(self, memory: LuongMemory, real_BS: Tensor | None) -> LuongState:
         """In the encoder's last states."""

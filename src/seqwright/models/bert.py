@@ -16,6 +16,7 @@ from seqwright.layers.attention import Attention
 from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PostNorm
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
+from seqwright.layers.linear import Linear
 from seqwright.layers.positions import LearntPositions
 from seqwright.layers.taps import Tap
 from seqwright.models.gpt import init_weights
@@ -140,7 +141,7 @@ class Bert(nn.Module):
             )
             for _ in range(settings.layers)
         )
-        self.pooler = nn.Linear(width, width) if settings.pooler and pooled else None
+        self.pooler = Linear(width, width) if settings.pooler and pooled else None
         self.embedded, self.contextual = Tap(), Tap()
         init_weights(self)
 
@@ -166,7 +167,7 @@ class Bert(nn.Module):
         """Its pooler; where it has none, a new one: RoBERTa's has tanh, DistilBERT's the positive part."""
         if self.pooler is not None:
             return First(self.pooler)
-        return First(nn.Linear(self.width, self.width), positive=self.settings.kind == "distilbert")
+        return First(Linear(self.width, self.width), positive=self.settings.kind == "distilbert")
 
     def pooled(self, h_BTD: Tensor) -> Tensor:
         """`p_BD`: the vector that stands for a whole text, tanh(W h₀ + b), or h₀ where there is no pooler."""
@@ -197,10 +198,10 @@ class MaskedBert(nn.Module):
         self.settings = settings
         self.body = Bert(settings, vocabulary=vocabulary)
         if settings.head:
-            self.transform = nn.Linear(settings.width, settings.width)
+            self.transform = Linear(settings.width, settings.width)
             self.transform_norm = nn.LayerNorm(settings.width, eps=settings.epsilon)
             self.bias_V = nn.Parameter(torch.zeros(vocabulary))
-        self.follows = nn.Linear(settings.width, 2) if settings.head and settings.pooler else None
+        self.follows = Linear(settings.width, 2) if settings.head and settings.pooler else None
         init_weights(self)
 
     def forward(self, batch: Masked, carry: None = None) -> tuple[Tensor, None]:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
+from seqwright.layers.linear import Linear
 from seqwright.models.encoder_decoder import Decoder, Encoder, EncoderDecoder, Vocabularies, both_vocabularies
 from seqwright.settings import ModelSettings
 
@@ -70,9 +71,9 @@ class Bottleneck(nn.Module):
 
     def __init__(self, *, channels: int, dropout: float) -> None:
         super().__init__()
-        self.wide_norm, self.narrow = nn.LayerNorm(2 * channels), nn.Linear(2 * channels, channels)
+        self.wide_norm, self.narrow = nn.LayerNorm(2 * channels), Linear(2 * channels, channels)
         self.narrow_norm = nn.LayerNorm(channels)
-        self.said_norm, self.widen = nn.LayerNorm(channels), nn.Linear(channels, 2 * channels)
+        self.said_norm, self.widen = nn.LayerNorm(channels), Linear(channels, 2 * channels)
         self.dropout = Dropout(dropout)
 
     def before(self, x_BTD: Tensor) -> Tensor:
@@ -140,7 +141,7 @@ class ByteNetEncoder(Encoder):
             SourceBlock(**common, dilation=dilation)  # type: ignore[arg-type]
             for dilation in settings.dilations * settings.encoder_sets
         )
-        self.norm, self.join = nn.LayerNorm(width), nn.Linear(width, width)
+        self.norm, self.join = nn.LayerNorm(width), Linear(width, width)
 
     def forward(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
         """`columns_BSD`, more than the source has tokens; zeros after a row's last."""
@@ -169,7 +170,7 @@ class ByteNetDecoder(Decoder):
             for dilation in settings.dilations * settings.decoder_sets
         )
         vocabulary, width = embedding.weight.shape
-        self.norm, self.output = nn.LayerNorm(width), nn.Linear(width, vocabulary)
+        self.norm, self.output = nn.LayerNorm(width), Linear(width, vocabulary)
 
     def start(self, columns_BSD: Tensor, real_BS: Tensor | None) -> ByteNetState:
         """The columns, nothing written yet."""

@@ -7,13 +7,14 @@ from typing import Literal, NamedTuple, Unpack
 
 import torch
 from pydantic import PositiveInt
-from torch import Tensor, nn
+from torch import Tensor
 
 from seqwright.layers.bridging import Bridge
 from seqwright.layers.deep_output import DeepOutput
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TiedEmbedding, TokenEmbedding
 from seqwright.layers.initialisation import initialise
+from seqwright.layers.linear import Linear
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.models.encoder_decoder import (
     Decoder,
@@ -71,7 +72,7 @@ class ContextRNNEncoder(Encoder):
         super().__init__(embedding)
         self.dropout = Dropout(settings.dropout)
         self.recurrent = settings.recurrent(settings.token_width)
-        self.summary = nn.Linear(settings.width, settings.width)
+        self.summary = Linear(settings.width, settings.width)
 
     def forward(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
         """`summary_B1D`."""

@@ -17,6 +17,7 @@ from seqwright.layers.blocks import ALIGNING
 from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import PositionedEmbedding, token_logits
+from seqwright.layers.linear import Linear
 from seqwright.layers.positions import LearntPositions
 from seqwright.layers.taps import Tap
 from seqwright.models.encoder_decoder import Decoder, Encoder, EncoderDecoder, Vocabularies, both_vocabularies
@@ -96,8 +97,8 @@ class MultiStepAttention(nn.Module):
 
     def __init__(self, *, width: int, embedding: int) -> None:
         super().__init__()
-        self.query = normed(nn.Linear(width, embedding))
-        self.output = normed(nn.Linear(embedding, width))
+        self.query = normed(Linear(width, embedding))
+        self.output = normed(Linear(embedding, width))
         self.weights = Tap(ALIGNING)
 
     def forward(self, h_BTD: Tensor, g_BTE: Tensor, state: ConvS2SState) -> Tensor:
@@ -165,11 +166,11 @@ class ConvS2SEncoder(Encoder):
     def __init__(self, settings: ConvS2SSettings, embedding: PositionedEmbedding) -> None:
         super().__init__(embedding)
         width, dropout, self.readers = settings.width, settings.dropout, settings.decoder_layers
-        self.widen = normed(nn.Linear(settings.embedding, width), keep=1 - dropout)
+        self.widen = normed(Linear(settings.embedding, width), keep=1 - dropout)
         self.blocks = nn.ModuleList(
             GatedBlock(width=width, kernel=settings.kernel, dropout=dropout) for _ in range(settings.encoder_layers)
         )
-        self.narrow = normed(nn.Linear(width, settings.embedding))
+        self.narrow = normed(Linear(width, settings.embedding))
 
     def forward(self, source_BS: Tensor, real_BS: Tensor) -> ConvS2SMemory:
         """Gradients are divided by the layers that look at it, but not those into e."""
@@ -187,12 +188,12 @@ class ConvS2SDecoder(Decoder):
     def __init__(self, settings: ConvS2SSettings, embedding: PositionedEmbedding) -> None:
         super().__init__(embedding)
         width, dropout = settings.width, settings.dropout
-        self.widen = normed(nn.Linear(settings.embedding, width), keep=1 - dropout)
+        self.widen = normed(Linear(settings.embedding, width), keep=1 - dropout)
         self.blocks = nn.ModuleList(
             GatedAttendingBlock(width=width, embedding=settings.embedding, kernel=settings.kernel, dropout=dropout)
             for _ in range(settings.decoder_layers)
         )
-        self.narrow = normed(nn.Linear(width, settings.embedding))
+        self.narrow = normed(Linear(width, settings.embedding))
         self.dropout = Dropout(dropout)
 
     def start(self, memory: ConvS2SMemory, real_BS: Tensor | None) -> ConvS2SState:
@@ -233,11 +234,11 @@ def word_vectors(vocabulary: int, width: int) -> nn.Embedding:
     return vectors
 
 
-def normed(linear: nn.Linear, *, keep: float = 1.0, gated: bool = False) -> nn.Linear:
+def normed(linear: Linear, *, keep: float = 1.0, gated: bool = False) -> Linear:
     """A linear map whose weights are a direction and a length, and begin with deviation √(p/n), or √(4p/n) before a
     gate, where p of the n inputs are kept in training (section 3.5 and appendix A).
     """
     nn.init.normal_(linear.weight, std=math.sqrt((4 if gated else 1) * keep / linear.in_features))
     nn.init.zeros_(linear.bias)
-    reparametrised: nn.Linear = weight_norm(linear)
+    reparametrised: Linear = weight_norm(linear)
     return reparametrised

@@ -15,6 +15,7 @@ from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TiedEmbedding, TokenEmbedding
 from seqwright.layers.fast_forward import FastForwardLayer, fast_forwarded, half
 from seqwright.layers.initialisation import initialise
+from seqwright.layers.linear import Linear
 from seqwright.layers.recurrence import RecurrentCell
 from seqwright.layers.scores import AdditiveScore
 from seqwright.models.encoder_decoder import (
@@ -76,7 +77,7 @@ class DeepAttEncoder(Encoder):
             self.columns.append(
                 nn.ModuleList(FastForwardLayer(one, backwards=(n + column) % 2 == 1) for n, one in enumerate(cells))
             )
-        self.interface = nn.Linear(2 * (width + gates), self.width, bias=False)
+        self.interface = Linear(2 * (width + gates), self.width, bias=False)
 
     def forward(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
         """`e_BSD`."""

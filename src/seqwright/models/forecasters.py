@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.series import Series
 from seqwright.layers.initialisation import Initialisation, initialise
+from seqwright.layers.linear import Linear
 from seqwright.layers.recurrence import GRUCell, LSTMCell, RecurrentCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
 from seqwright.settings import ModelSettings
@@ -147,7 +148,7 @@ class RecurrentForecaster(nn.Module):
 
 def _linear(inputs: int, outputs: int) -> nn.Linear:
     """A linear layer that begins as Glorot & Bengio 2010 have it."""
-    linear = nn.Linear(inputs, outputs)
+    linear = Linear(inputs, outputs)
     nn.init.xavier_uniform_(linear.weight)
     nn.init.zeros_(linear.bias)
     return linear

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Batch
 from seqwright.layers.embeddings import TokenVectors
+from seqwright.layers.linear import Linear
 
 
 class Body(Protocol):
@@ -96,7 +97,7 @@ class PooledHead(nn.Module):
 
     def __init__(self, pool: nn.Module, dropout: nn.Module, *, width: int, outputs: int) -> None:
         super().__init__()
-        self.pool, self.dropout, self.output = pool, dropout, nn.Linear(width, outputs)
+        self.pool, self.dropout, self.output = pool, dropout, Linear(width, outputs)
 
     def forward(self, h_BTD: Tensor, batch: Batch) -> Tensor:
         """`logits_BC`: how well each class fits each row."""
@@ -113,7 +114,7 @@ class TokenHead(nn.Module):
 
     def __init__(self, dropout: nn.Module, *, width: int, outputs: int) -> None:
         super().__init__()
-        self.dropout, self.output = dropout, nn.Linear(width, outputs)
+        self.dropout, self.output = dropout, Linear(width, outputs)
 
     def forward(self, h_BTD: Tensor, batch: Batch) -> Tensor:
         """`logits_BTC`: how well each class fits each token."""

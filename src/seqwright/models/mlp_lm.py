@@ -11,6 +11,7 @@ from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
 from seqwright.layers.embeddings import TokenVectors
+from seqwright.layers.linear import Linear
 from seqwright.layers.taps import Tap
 from seqwright.settings import ModelSettings
 
@@ -60,11 +61,11 @@ class MLPLM(nn.Module):
         self.nothing = vocabulary  # the number of no token: what stands before the first
         seen = settings.window * settings.embedding
         self.embedding_VE = nn.Parameter(torch.randn(vocabulary + 1, settings.embedding))
-        self.inner = nn.Linear(seen, settings.width)
+        self.inner = Linear(seen, settings.width)
         self.hidden = Tap()
         self.dropout = nn.Dropout(settings.dropout)
-        self.output = nn.Linear(settings.width, vocabulary)
-        self.direct = nn.Linear(seen, vocabulary, bias=False) if settings.direct else None
+        self.output = Linear(settings.width, vocabulary)
+        self.direct = Linear(seen, vocabulary, bias=False) if settings.direct else None
         for linear in (self.inner, self.output):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation, initialise
+from seqwright.layers.linear import Linear
 from seqwright.layers.recurrence import DeepTransition, GRUCell, LSTMCell, RecurrentCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
@@ -101,8 +102,8 @@ class RecurrentLM(nn.Module):
             within=self.dropout if isinstance(self.dropout, VariationalDropout) else None,
         )
         self.contextual = Tap()
-        self.narrow = nn.Linear(width, embedding) if settings.tied and width != embedding else nn.Identity()
-        self.output = None if settings.tied else nn.Linear(width, vocabulary)
+        self.narrow = Linear(width, embedding) if settings.tied and width != embedding else nn.Identity()
+        self.output = None if settings.tied else Linear(width, vocabulary)
         initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
     def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from seqwright.layers.linear import Linear
 from seqwright.objectives.masked_token import masked_parts
 from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.settings import Settings
@@ -67,7 +68,7 @@ class DistilledTokens(Objective):
         super().__init__()
         self.settings, self.teacher_vectors = settings, teacher_vectors
         same = width is None or teacher_width is None or width == teacher_width or not settings.cosine
-        self.projection = None if same else nn.Linear(width, teacher_width, bias=False)  # type: ignore[arg-type]
+        self.projection = None if same else Linear(width, teacher_width, bias=False)  # type: ignore[arg-type]
 
     def prepare(self, model: nn.Module, batch: Any) -> Any:
         """The batch with the teacher's vectors, where they are learnt from: too large to be kept of all texts."""

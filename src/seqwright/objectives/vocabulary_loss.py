@@ -6,12 +6,12 @@ B batch · T time · N tokens that count · D width · V vocabulary · R rows of
 from typing import Any, Protocol, runtime_checkable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from seqwright.layers.embeddings import LogitFactors
+from seqwright.layers.linear import linear_map
 
 LOGITS = 2**21  # that stand in memory at a time: 8 MB
 
@@ -57,7 +57,7 @@ class VocabularyLoss(Function):
             for first in range(0, len(h_ND), rows):
                 part = slice(first, first + rows)
                 h_RD, target_R1 = low_ND[part], target_N[part].unsqueeze(1)
-                p_RV = F.linear(h_RD, low_VD).float()  # still logits
+                p_RV = linear_map(h_RD, low_VD).float()  # still logits
                 p_RV -= p_RV.amax(1, keepdim=True)
                 at_R1 = p_RV.gather(1, target_R1)
                 mean_R1 = p_RV.mean(1, keepdim=True) if smoothing else at_R1
@@ -71,8 +71,8 @@ class VocabularyLoss(Function):
                     if smoothing:
                         p_RV -= smoothing / len(weight_VD)
                     low_RV = p_RV.to(dtype)
-                    grad_ND[part] = low_RV @ low_VD
-                    grad_VD += low_RV.T @ h_RD
+                    grad_ND[part] = linear_map(low_RV, low_VD.T)
+                    grad_VD += linear_map(low_RV.T, h_RD.T)
         ctx.save_for_backward(grad_ND, grad_VD)
         ctx.mark_non_differentiable(plain)
         return (1 - smoothing) * plain + smoothing * even, plain
