@@ -16,9 +16,11 @@ from seqwright.layers.attention import Allowed, Attention, Causal, not_later, sp
 from seqwright.layers.blocks import PostNorm, PreNorm
 from seqwright.layers.embeddings import TokenEmbedding, TokenTable
 from seqwright.layers.key_value_cache import KeyValueCache
+from seqwright.layers.linear import WORTH, Linear, linear_map, product
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
-LARGE = 1 << 19  # numbers in a matrix from which packing it pays
+LARGE = 1 << 19  # numbers in a matrix from which preparing a model pays by itself
+MANY = 64  # rows at once that pay for packing
 TALL = 8  # outputs for each input from which one row meets the matrix transposed
 MOST = 1 << 29  # numbers in all matrices of a model up to which they are packed, for they are there twice then
 
@@ -26,8 +28,8 @@ MOST = 1 << 29  # numbers in all matrices of a model up to which they are packed
 def prepared(model: ModuleT) -> ModuleT:
     """The model for decoding. It shares the parameters of the given one, which stays as it is; it is never trained.
 
-    Attention remembers in a `KeyValueCache`, and large matrices are laid out anew for products with few rows. Nobody
-    can listen to the weights of its attention.
+    Attention remembers in a `KeyValueCache`, and matrices are laid out anew for products with few rows, where they are
+    large enough. Nobody can listen to the weights of its attention.
     """
     packs = may_be_packed(model)
     made: dict[nn.Module, nn.Module] = {}
@@ -37,10 +39,8 @@ def prepared(model: ModuleT) -> ModuleT:
             twin = module.__new__(type(module))
             twin.__dict__ = module.__dict__.copy()
             twin._modules = {name: None if child is None else twin_of(child) for name, child in module._modules.items()}
-            weight = module._parameters.get("weight")
-            large = packs and weight is not None and weight.numel() >= LARGE
-            kind = type(module)
-            instead = PREPARED.get(kind) or (PACKED.get(kind) if large else None)
+            kind, plain = type(module), module._parameters.get("weight") is not None
+            instead = PREPARED.get(kind) or (PACKED.get(kind) if packs and plain else None)
             made[module] = twin if instead is None else instead(twin)
         return made[module]
 
@@ -85,7 +85,7 @@ class PackedLinear(nn.Module):
         """The matrix in oneDNN's layout, once it is needed; None where this build of torch has no such operation."""
         try:
             packed_FD: Tensor = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach())
-            packed_product(self.weight.new_zeros(2, self.weight.shape[1]), packed_FD, self.bias)
+            product(self.weight.new_zeros(2, self.weight.shape[1]), packed_FD, self.bias)
         except (AttributeError, RuntimeError):
             return None
         return packed_FD
@@ -98,19 +98,15 @@ class PackedLinear(nn.Module):
     def forward(self, x_BTD: Tensor) -> Tensor:
         """The linear map of each vector."""
         outputs, inputs = self.weight.shape
-        rows, steps = x_BTD.shape[:-1].numel(), x_BTD.ndim == 2 or x_BTD.shape[-2] == 1
+        rows = x_BTD.numel() // inputs
         if rows == 1 and outputs >= TALL * inputs:
             y_BTF = x_BTD @ self.transposed
             return y_BTF if self.bias is None else y_BTF + self.bias
-        if rows == 1 or not steps or self.packed is None:  # what is read at once is read once
-            return F.linear(x_BTD, self.weight, self.bias)
-        return packed_product(x_BTD, self.packed, self.bias)
-
-
-def packed_product(x_BTD: Tensor, packed_FD: Tensor, bias_F: Tensor | None) -> Tensor:
-    """The same product, as torch's own compiler has it for models that are not trained any more."""
-    y_BTF: Tensor = torch.ops.mkldnn._linear_pointwise(x_BTD, packed_FD, bias_F, "none", [], "")
-    return y_BTF
+        # A text is read once: of a short one packing would not be paid back.
+        again = x_BTD.ndim == 2 or x_BTD.shape[-2] == 1 or rows >= MANY or "packed" in self.__dict__
+        if rows == 1 or x_BTD.numel() * outputs < WORTH or not again or self.packed is None:
+            return linear_map(x_BTD, self.weight, self.bias)
+        return product(x_BTD, self.packed, self.bias)
 
 
 class PackedTokens(nn.Module):
@@ -208,8 +204,8 @@ PREPARED: dict[type[nn.Module], Callable[[Any], nn.Module]] = {
 }
 """What takes the place of a layer."""
 PACKED: dict[type[nn.Module], Callable[[Any], nn.Module]] = {
-    nn.Linear: lambda linear: PackedLinear(linear.weight, linear.bias),
+    Linear: lambda linear: PackedLinear(linear.weight, linear.bias),
     TokenEmbedding: PackedTokens,
     TokenTable: PackedTokens,
 }
-"""The same, where the layer's matrix is large."""
+"""The same, where there is memory for packed matrices."""
