@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+MOST_LIVE = 0.8  # of the slots that are in use, up to which leaving the others behind pays
 ROOM = 8  # steps for which a buffer has room at least; unused room is in the way of what reads the rest
 
 
@@ -99,17 +100,16 @@ class KeyValueCache:
         return KeyValueCache(buffer, length, self.width, self.shared, torch.cat((self.slot_RC, slot_RT), dim=1))
 
     def _with_room(self, least: int) -> "KeyValueCache":
-        """In a buffer of its own with room for more, and without the slots that no living hypothesis has grown from."""
-        room = max(least, ROOM * self.width, self.length // ROOM)
-        if not self.slot_RC.shape[1]:
-            buffer = self.buffer.taken(None, self.length, room)
-            return KeyValueCache(buffer, self.length, self.width, self.shared, self.slot_RC)
-        batch = len(self.buffer.keys_BHNK)
+        """In a buffer of its own with room for more; slots that no living hypothesis has grown from are left behind."""
+        room, batch = max(least, ROOM * self.width, self.length // ROOM), len(self.buffer.keys_BHNK)
         slot_BC = self.slot_RC.view(batch, -1)
         live_BN = torch.zeros(batch, self.length, dtype=torch.bool, device=slot_BC.device)
         live_BN[:, : self.shared] = True
         live_BN.scatter_(1, slot_BC, True)
         kept = int(live_BN.sum(1).max())
+        if kept > MOST_LIVE * self.length:
+            buffer = self.buffer.taken(None, self.length, room)
+            return KeyValueCache(buffer, self.length, self.width, self.shared, self.slot_RC)
         slot_BN = live_BN.byte().argsort(dim=1, descending=True, stable=True)[:, :kept]
         place_BN = torch.zeros_like(live_BN, dtype=torch.long)
         place_BN.scatter_(1, slot_BN, torch.arange(kept, device=slot_BN.device).expand(batch, -1))
