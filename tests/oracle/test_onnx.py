@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
 from torch import Tensor
 
@@ -18,11 +19,12 @@ from seqwright.decoding import DecodingSettings, Prefix, decoded
 from seqwright.errors import DataError, RunError, UserError
 from seqwright.interchange import onnx
 from seqwright.interchange.onnx import CARD, OnnxFolder, Surroundings, read_onnx, write_onnx
+from seqwright.layers.embeddings import HasSentenceVectors
 from seqwright.lineage import MODELS, model_row
 from tests.random_runs import LETTERS, language_model, random_run, translator, vocabulary
 from tests.small_models import BEGIN, END, example, small
 from tests.story.command import typed
-from tests.wires import running_wires
+from tests.wires import classifier_wires, running_wires
 
 if any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")):
     pytest.skip("ONNX is not installed: pip install 'seqwright[onnx]' onnxruntime", allow_module_level=True)
@@ -82,7 +84,8 @@ def test_an_encoder_says_what_the_model_says_and_padding_changes_nothing(tmp_pat
     model, batch = model_of(kind, task), example(kind, task)
     session = written(tmp_path / "graphs", model).session("encoder")
     real_BT, tensors = batch.real, batch.tensors()
-    segments = {"segment": tensors["segment_BT"]} if "segment_BT" in tensors and session.get_inputs()[2:] else {}
+    reads_segments = len(session.get_inputs()) > 2
+    segments = {"segment": tensors.get("segment_BT", torch.zeros_like(batch.input))} if reads_segments else {}
     found = said(session, tokens=batch.input, real=real_BT, **segments)
     more = {"segment_BT": segments["segment"]} if segments else {}
     vector_BTD, logits = model.body.hidden(batch.input, real_BT, **more), model(batch, None)[0]
@@ -133,6 +136,10 @@ def steps_agree(folder: OnnxFolder, model: Any, batch: Any, *, end: int) -> None
     """Of every token what the model says, and greedily the tokens that it writes."""
     reads = "encoder" in folder.card["graphs"]
     source = {"tokens": batch.input, "real": batch.real} if reads else {}
+    if reads and isinstance(model.body, HasSentenceVectors):
+        found = said(folder.session("encoder"), **source)
+        thought_BD = model.body.sentence_vectors(batch.input, batch.real)
+        torch.testing.assert_close(found["vector"], thought_BD, atol=1e-5, rtol=1e-5)
     input_BT, real_BT = batch.input_BT, batch.real_BT
     logits_BTV = model(batch, None)[0]
     stepping = Stepping(folder, len(batch), **source)
@@ -142,14 +149,14 @@ def steps_agree(folder: OnnxFolder, model: Any, batch: Any, *, end: int) -> None
         whole = Stepping(folder, len(batch), **source)
         torch.testing.assert_close(whole.read(input_BT, real_BT)[real_BT], logits_BTV[real_BT], atol=1e-5, rtol=1e-5)
     first_B = torch.full((len(batch),), BEGIN)
-    found = decoded(model, model.start(batch), DecodingSettings(), first_B=first_B, prefix=None, steps=9, end=end)
+    ours = decoded(model, model.start(batch), DecodingSettings(), first_B=first_B, prefix=None, steps=9, end=end)
     for row in range(len(batch)):  # alone, and without its padding
         kept = {name: tensor[row : row + 1, batch.real[row]] for name, tensor in source.items()}
         alone, tokens, chosen = Stepping(folder, 1, **kept), torch.tensor([[BEGIN]]), list[int]()
         while len(chosen) < 9 and chosen[-1:] != [end]:
             tokens = alone.read(tokens)[:, -1:].argmax(dim=-1)
             chosen.append(int(tokens))
-        assert [token for token in chosen if token != end] == found[row][0].tokens
+        assert [token for token in chosen if token != end] == ours[row][0].tokens
 
 
 @pytest.mark.parametrize(("kind", "task"), some([pair for pair in EVERY if pair[1] in WRITES]))
@@ -184,6 +191,15 @@ def test_the_loop_that_is_shown_writes_what_the_run_writes(
     assert plain
     exec(compile(opening, "engines.md", "exec"), {})
     assert capsys.readouterr().out.startswith("translation ['vectors', 'vector', 'state.source.0.keys'")
+
+
+def test_the_vector_of_a_source_is_what_embed_gives(home: Path) -> None:
+    run, session = sw.load(home / "mine"), read_onnx(home / "mine-onnx").session("encoder")
+    texts = ["a b c d e", "f", "g h i"]
+    rows = [[*row.tolist(), run.input.tokenizer.end] for row in run.input.tokenizer.encode(texts)]
+    real_BS = np.arange(6) < np.array([[len(row)] for row in rows])
+    tokens_BS = np.array([row + [0] * (6 - len(row)) for row in rows])
+    np.testing.assert_allclose(said(session, tokens=tokens_BS, real=real_BS)["vector"], run.embed(texts), atol=1e-5)
 
 
 def test_the_steps_of_whole_runs_say_what_the_runs_say(home: Path) -> None:
@@ -223,6 +239,26 @@ def test_a_prompt_is_read_at_once_wherever_its_padding_stands(home: Path) -> Non
             forbidden=tokenizer.unwritten(),
         )[0][0].tokens
         assert found[: len(ours)] == ours
+
+
+def test_a_classifier_is_given_with_its_labels_and_what_stands_around_a_text(tmp_path: Path) -> None:
+    sizes = {"kind": "bert", "width": 8, "heads": 2, "layers": 1, "context": 19}
+    wires = classifier_wires(vocabulary(LETTERS), {"even": 3, "odd": 4}, begins=True)
+    run = random_run(tmp_path / "run", {"task": "text-classification", "model": sizes}, wires, scale=9.0)
+    assert typed("export", str(tmp_path / "run"), str(tmp_path / "graphs"), "--to", "onnx") == 0
+    folder = read_onnx(tmp_path / "graphs")
+    around = folder.card["around"]
+    assert (folder.card["labels"], around) == (["even", "odd"], {"before": [2], "between": [], "behind": [3]})
+    reading = tokenizers.Tokenizer.from_file(str(folder.folder / "tokenizer.json"))
+    for text in ("a b c d", "e f", "g h i"):
+        ids = reading.encode(text, add_special_tokens=False).ids
+        assert reading.encode(text).ids == [*around["before"], *ids, *around["behind"]]
+        tokens = np.array([reading.encode(text).ids])
+        found = said(folder.session("encoder"), tokens=tokens, real=tokens >= 0, segment=np.zeros_like(tokens))
+        probabilities = found["logits"][0].softmax(0)
+        assert run(text).label == folder.card["labels"][int(probabilities.argmax())]
+        assert run(text).probability == pytest.approx(float(probabilities.max()), abs=1e-5)
+        np.testing.assert_allclose(found["vector"][0], run.embed(text), atol=1e-5)
 
 
 def test_the_card_says_what_another_program_needs(home: Path) -> None:
