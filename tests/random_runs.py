@@ -33,8 +33,9 @@ def random_run(folder: Path, plain: dict[str, Any], inputs: Wires, scale: float)
     return open_run(folder)
 
 
-def translator(folder: Path, block: str, *, shared: bool = True) -> Run:
-    sizes = {"width": 16, "heads": 2, "encoder_layers": 2, "decoder_layers": 3, "feed_forward": 23, "block": block}
+def translator(folder: Path, block: str, *, shared: bool = True, layers: tuple[int, int] = (2, 3)) -> Run:
+    sizes: dict[str, Any] = {"width": 16, "heads": 2, "feed_forward": 23, "block": block}
+    sizes |= dict(zip(("encoder_layers", "decoder_layers"), layers, strict=True))
     source, target = vocabulary(LETTERS), vocabulary(LETTERS if shared else MORE_LETTERS)
     source = target if shared else source
     inputs = Wires(SourceTextInput(source, shared, 50), TextOutput(target, source, "bleu", False, 50, "drop"))
@@ -42,7 +43,7 @@ def translator(folder: Path, block: str, *, shared: bool = True) -> Run:
     return random_run(folder, plain, inputs, scale=1.7)
 
 
-def language_model(folder: Path) -> Run:
-    sizes = {"kind": "gpt", "width": 16, "heads": 2, "layers": 3, "context": 29, "feed_forward": 37}
+def language_model(folder: Path, *, layers: int = 3) -> Run:
+    sizes = {"kind": "gpt", "width": 16, "heads": 2, "layers": layers, "context": 29, "feed_forward": 37}
     inputs = running_wires(vocabulary(LETTERS), context=29, segment=19)
     return random_run(folder, {"task": "language-modeling", "model": sizes}, inputs, scale=9.0)

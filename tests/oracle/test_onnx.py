@@ -145,6 +145,10 @@ def steps_agree(folder: OnnxFolder, model: Any, batch: Any, *, end: int) -> None
     stepping = Stepping(folder, len(batch), **source)
     each = [stepping.read(input_BT[:, t : t + 1], real_BT[:, t : t + 1]) for t in range(input_BT.shape[1])]
     torch.testing.assert_close(torch.cat(each, dim=1)[real_BT], logits_BTV[real_BT], atol=1e-5, rtol=1e-5)
+    apart, padding_BT = Stepping(folder, len(batch), **source), torch.zeros_like(input_BT[:, :1])
+    apart.read(input_BT[:, :1])
+    apart.read(padding_BT, padding_BT > 0)
+    torch.testing.assert_close(apart.read(input_BT[:, 1:2]), each[1], atol=1e-5, rtol=1e-5)
     if stepping.at_once:
         whole = Stepping(folder, len(batch), **source)
         torch.testing.assert_close(whole.read(input_BT, real_BT)[real_BT], logits_BTV[real_BT], atol=1e-5, rtol=1e-5)
@@ -172,8 +176,8 @@ def test_steps_say_what_the_model_says_and_write_the_same(tmp_path: Path, kind: 
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a translator and a language model, and with what they were exported to."""
     folder = tmp_path_factory.mktemp("home")
-    translator(folder / "mine", "pre-norm", shared=False)
-    language_model(folder / "writer")
+    translator(folder / "mine", "pre-norm", shared=False, layers=(1, 2))
+    language_model(folder / "writer", layers=2)
     for name in ("mine", "writer"):
         assert typed("export", str(folder / name), str(folder / f"{name}-onnx"), "--to", "onnx") == 0
     return folder
@@ -269,8 +273,8 @@ def test_the_card_says_what_another_program_needs(home: Path) -> None:
     assert card["around"] == {"before": [], "between": [], "behind": [source.end]}
     assert (card["tokenizer"], card["target_tokenizer"]) == ("tokenizer.json", "target/tokenizer.json")
     assert card["graphs"]["encoder"]["inputs"]["tokens"] == {"type": "int64", "shape": ["batch", "source"]}
-    past = card["graphs"]["decoder_step"]["inputs"]["state.past.2.keys"]
-    assert past == {"type": "float32", "shape": ["batch", 2, "past", 8], "first": 0.0, "after": "next.past.2.keys"}
+    past = card["graphs"]["decoder_step"]["inputs"]["state.past.1.keys"]
+    assert past == {"type": "float32", "shape": ["batch", 2, "past", 8], "first": 0.0, "after": "next.past.1.keys"}
     assert {path.name for path in (home / "mine-onnx").iterdir()} == {
         *("encoder.onnx", "decoder_step.onnx", "target", "tokenizer.json", "tokenizer_config.json", CARD)
     }

@@ -226,23 +226,23 @@ class _Started:
         self.model = model
         every = _vocabularies(model)
         self.source, self.target = every.get("source", 0), every.get("target", every.get("tokens", 0))
-        first, other = (dict(leaves_of(self._start(SIZES, seed))) for seed in (1, 2))
+        first = dict(leaves_of(self._start(SIZES)))
         now, later = self.state(SIZES), self.state({**SIZES, "past": SIZES["past"] + 1})
         before, after = dict(leaves_of(now)), dict(leaves_of(later))
         self.grows = any(before[name].shape != after[name].shape for name in before)
         read = dict(leaves_of(self._read(now, 1)))
         self.moving = [name for name in before if read[name] is not before[name]]
-        self.first = {name: _beginning(first.get(name), other.get(name)) for name in before}
+        self.first = {name: _beginning(first.get(name)) for name in before}
 
     def state(self, sizes: Mapping[str, int]) -> Any:
         """That after some tokens."""
-        return self._read(self._start(sizes, 1), sizes["past"])
+        return self._read(self._start(sizes), sizes["past"])
 
-    @torch.enable_grad()
-    def _start(self, sizes: Mapping[str, int], seed: int) -> Any:
+    def _start(self, sizes: Mapping[str, int]) -> Any:
+        """From sources that are not equally long."""
         rows, length = sizes["batch"], sizes["source"]
-        tokens_BS = torch.randint(max(self.source, 1), (rows, length), generator=torch.Generator().manual_seed(seed))
-        real_BS = torch.arange(length) < torch.tensor([[length], *[[length - seed]] * (rows - 1)])
+        tokens_BS = _tokens(rows, length, max(self.source, 1))
+        real_BS = torch.arange(length) < torch.tensor([[length], *[[length - 1]] * (rows - 1)])
         return self.model.start(SimpleNamespace(input=tokens_BS, real=real_BS, input_BT=tokens_BS))
 
     def _read(self, state: Any, length: int) -> Any:
@@ -252,13 +252,12 @@ class _Started:
         return state
 
 
-def _beginning(first: Tensor | None, other: Tensor | None) -> str | float:
-    """Where a part of a state comes from: a number where it is always that, or where it is empty."""
-    if first is None or other is None or not first.numel():
+def _beginning(first: Tensor | None) -> str | float:
+    """Where a part of a state comes from: a number where it is that in all places, or where it is empty."""
+    if first is None or not first.numel():
         return 0.0
     number = first.flatten()[0]
-    learnt = first.requires_grad
-    return ENCODER if learnt or bool((first != number).any() or (other != number).any()) else number.item()
+    return number.item() if bool((first == number).all()) else ENCODER
 
 
 def leaves_of(state: Any, name: str = "state") -> Iterator[tuple[str, Tensor]]:
