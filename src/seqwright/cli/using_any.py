@@ -110,7 +110,7 @@ def export(
     yes: ReplaceFile = False,
     which: Which = "best",
 ) -> None:
-    """Write a run as vectors, ARPA or ONNX, for Hugging Face or CTranslate2.
+    """Write vectors, ARPA, ONNX, or for Hugging Face and CTranslate2.
 
     Example: seqwright export runs/mine --to hf
 
