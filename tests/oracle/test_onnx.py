@@ -346,6 +346,13 @@ def test_a_graph_that_says_something_else_is_not_written(home: Path, monkeypatch
         written(home / "wrong", model_of("mlp", "language-modeling"))
 
 
+def test_weights_that_are_too_many_for_a_graph_lie_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx, "APART", 0)
+    folder = written(tmp_path / "graphs", model_of("mlp", "language-modeling"))
+    assert {"decoder_step.onnx", "decoder_step.onnx.data"} <= folder.card["files"].keys()
+    assert folder.session("decoder_step").get_outputs()[0].name == "logits"
+
+
 @pytest.mark.parametrize(("kind", "task"), sorted(REFUSED))
 def test_what_onnx_cannot_hold_is_refused_by_name(tmp_path: Path, kind: str, task: str) -> None:
     told = {"ngram": "this one is a Ngram: use another format", "bytenet": "cannot hold a ByteNetEncoder"}
@@ -386,6 +393,7 @@ def test_without_onnxruntime_it_is_said_that_nothing_was_checked(
     plain = {"task": "language-modeling", "model": {"kind": "mlp", "width": 7, "embedding": 5, "window": 3}}
     random_run(tmp_path / "run", plain, running_wires(vocabulary(LETTERS)), scale=2.0)
     assert typed("export", str(tmp_path / "run"), str(tmp_path / "again"), "--to", "onnx") == 0
-    assert "decoder_step.onnx, not checked, since onnxruntime is not installed" in capfd.readouterr().err
+    told = "writing …\nwrote decoder_step.onnx, not checked, since onnxruntime is not installed, to "
+    assert capfd.readouterr().err.startswith(told)  # and nothing that torch logs
     with pytest.raises(UserError, match="onnxruntime is not installed: install it with `pip install onnxruntime`"):
         read_onnx(tmp_path / "again").session("decoder_step")

@@ -4,8 +4,10 @@
 """
 
 import hashlib
+import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -148,10 +150,22 @@ def _size(size: Any) -> int | str:
     return size if isinstance(size, int) else str(size.value)
 
 
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without warnings, and without what is logged that is none."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
 def _program(graph: Graph, twin: nn.Module) -> Any:
     """A graph as torch's exporter makes it, which warns of much that is its own business."""
-    with warnings.catch_warnings(), torch.enable_grad():
-        warnings.simplefilter("ignore")
+    with _quietly(), torch.enable_grad():
         try:
             return torch.onnx.export(
                 TracedGraph(graph.computed(twin)),
