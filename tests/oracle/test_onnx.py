@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import logging
 import re
 import sys
 from pathlib import Path
@@ -390,10 +391,13 @@ def test_without_onnxruntime_it_is_said_that_nothing_was_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    logged = list[logging.LogRecord]()
+    monkeypatch.setattr(logging.Logger, "callHandlers", lambda logger, record: logged.append(record))
     plain = {"task": "language-modeling", "model": {"kind": "mlp", "width": 7, "embedding": 5, "window": 3}}
     random_run(tmp_path / "run", plain, running_wires(vocabulary(LETTERS)), scale=2.0)
     assert typed("export", str(tmp_path / "run"), str(tmp_path / "again"), "--to", "onnx") == 0
     told = "writing …\nwrote decoder_step.onnx, not checked, since onnxruntime is not installed, to "
-    assert capfd.readouterr().err.startswith(told)  # and nothing that torch logs
+    assert capfd.readouterr().err.startswith(told)
+    assert [record.getMessage() for record in logged if record.levelno >= logging.WARNING] == []
     with pytest.raises(UserError, match="onnxruntime is not installed: install it with `pip install onnxruntime`"):
         read_onnx(tmp_path / "again").session("decoder_step")
