@@ -16,53 +16,15 @@ from seqwright.batches.text import texts
 from seqwright.decoding import DecodingSettings, Prefix, decoded
 from seqwright.engines import CTranslate2Engine
 from seqwright.errors import RunError
-from seqwright.inputs.source_text import SourceTextInput
-from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.interchange.ctranslate2 import ctranslate2_form
-from seqwright.outputs.text import TextOutput
 from seqwright.outputs.text_search import Opening
-from seqwright.recipe import recipe_from
-from seqwright.runs import Run, model_of, open_run, write_run
-from seqwright.tasks.wired import Wires
+from seqwright.runs import Run
+from tests.random_runs import LETTERS, language_model, random_run, translator, vocabulary
 from tests.small_models import small
-from tests.wires import masked_wires, running_wires
+from tests.wires import masked_wires
 
 if importlib.util.find_spec("ctranslate2") is None:  # not imported: what is computed with is decided as it loads
     pytest.skip("CTranslate2 is not installed: pip install 'seqwright[ctranslate2]'", allow_module_level=True)
-
-LETTERS = " ".join("abcdefghijklmnopqrs")
-MORE_LETTERS = " ".join("ABCDEFGHIJK")
-
-
-def vocabulary(letters: str) -> Tokenizer:
-    return Tokenizer.train([letters] * 3, TokenizerSettings(tokenizer="words"), special=("<mask>",))
-
-
-def random_run(folder: Path, plain: dict[str, Any], inputs: Wires, scale: float) -> Run:
-    """A run that never saw a text, its weights large enough that no two tokens are about as likely."""
-    torch.manual_seed(5)
-    recipe = recipe_from({"data": {"train": "none.tsv"}, **plain}, name="random")
-    model = model_of(recipe, inputs.sizes())
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(scale) if parameter.dim() > 1 else parameter.add_(0.3 * torch.randn_like(parameter))
-    write_run(recipe, folder, inputs, model)
-    return open_run(folder)
-
-
-def translator(folder: Path, block: str, *, shared: bool = True) -> Run:
-    sizes = {"width": 16, "heads": 2, "encoder_layers": 2, "decoder_layers": 3, "feed_forward": 23, "block": block}
-    source, target = vocabulary(LETTERS), vocabulary(LETTERS if shared else MORE_LETTERS)
-    source = target if shared else source
-    inputs = Wires(SourceTextInput(source, shared, 50), TextOutput(target, source, "bleu", False, 50, "drop"))
-    plain = {"task": "translation", "model": {"kind": "transformer", **sizes}, "input": {"shared": shared}}
-    return random_run(folder, plain, inputs, scale=1.7)
-
-
-def language_model(folder: Path) -> Run:
-    sizes = {"kind": "gpt", "width": 16, "heads": 2, "layers": 3, "context": 29, "feed_forward": 37}
-    inputs = running_wires(vocabulary(LETTERS), context=29, segment=19)
-    return random_run(folder, {"task": "language-modeling", "model": sizes}, inputs, scale=9.0)
 
 
 def some_sources(run: Run, *lengths: int) -> Pairs:

@@ -262,13 +262,15 @@ def test_what_is_listed_is_listed_whole(say, monkeypatch: pytest.MonkeyPatch, tm
     assert row.split()[1] == "multi30k"  # from its base
     version = importlib.metadata.version
 
-    def without_tensorboard(name: str) -> str:
-        if name == "tensorboard":
+    def without_extras(name: str) -> str:
+        if name in {"tensorboard", "onnxscript", "onnxruntime"}:
             raise importlib.metadata.PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr(importlib.metadata, "version", without_tensorboard)
-    assert "pip install 'seqwright[tensorboard]'" in say("doctor")[1]
+    monkeypatch.setattr(importlib.metadata, "version", without_extras)
+    told = say("doctor")[1]
+    assert all(f"optional: pip install {name}" in told for name in ("'seqwright[tensorboard]'", "'seqwright[onnx]'"))
+    assert "optional: pip install onnxruntime" in told
     monkeypatch.setenv("SEQWRIGHT_DATA", str(tmp_path))
     files = [tmp_path / "multi30k" / file.path for file in card("multi30k").files]
     files[0].parent.mkdir()

@@ -9,7 +9,7 @@ from seqwright import errors
 
 PACKAGE = Path(seqwright.__file__).parent
 KINDS = {name for name, thing in vars(errors).items() if isinstance(thing, type) and issubclass(thing, Exception)}
-NAMES = ("BLEU", "BPE-dropout", "CTranslate2", "TensorBoard", "ARPA")  # what is written with a capital anywhere
+NAMES = ("BLEU", "BPE-dropout", "CTranslate2", "TensorBoard", "ARPA", "ONNX")  # what is written with a capital anywhere
 
 
 def sentences() -> Iterator[tuple[str, str, str]]:

@@ -26,8 +26,10 @@ def examine() -> None:
         ("python", platform.python_version(), "" if sys.version_info >= (3, 11) else "needs 3.11 or newer"),
         ("system", f"{platform.system()} {platform.machine()}", "use WSL" if sys.platform == "win32" else ""),
     ]
-    rows += [_library(name, required=True) for name in (*LIBRARIES, *MORE_LIBRARIES)]
-    rows += [_library("tensorboard", required=False), _ctranslate2()]
+    rows += [_library(name) for name in (*LIBRARIES, *MORE_LIBRARIES)]
+    rows += [_library("tensorboard", "'seqwright[tensorboard]'"), _ctranslate2()]
+    rows += [_library(name, "'seqwright[onnx]'") for name in ("onnx", "onnxscript")]
+    rows.append(_library("onnxruntime", "onnxruntime"))
     rows += [
         ("cores", str(os.cpu_count()), ""),
         ("memory", _memory(), ""),
@@ -42,16 +44,17 @@ def examine() -> None:
     print_table(("what", "found", "remark"), rows)
 
 
-def _library(name: str, *, required: bool) -> tuple[str, str, str]:
+def _library(name: str, optional: str = "") -> tuple[str, str, str]:
+    """A library and its version; one that is `optional` is a part of what pip installs under that name."""
     try:
         return name, importlib.metadata.version(name), ""
     except importlib.metadata.PackageNotFoundError:
-        return name, "missing", f"pip install {name}" if required else f"optional: pip install 'seqwright[{name}]'"
+        return name, "missing", f"optional: pip install {optional}" if optional else f"pip install {name}"
 
 
 def _ctranslate2() -> tuple[str, str, str]:
     """Whether it is there, and what it computes with on this processor."""
-    name, found, remark = _library("ctranslate2", required=False)
+    name, found, remark = _library("ctranslate2", "'seqwright[ctranslate2]'")
     if remark:
         return name, found, remark
     try:

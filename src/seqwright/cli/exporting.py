@@ -4,6 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from seqwright.analysis.reading import context_of, joined_row, row_batch
 from seqwright.analysis.vectors import WordVectors
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import make_sure, say, shown
@@ -11,11 +14,14 @@ from seqwright.data.files import extension_of
 from seqwright.engines import tokenizers_of
 from seqwright.errors import DataError, RunError, SettingError, instead
 from seqwright.inputs.running_text import RunningTextInput
+from seqwright.inputs.spelling import Spelled, TokenInput
 from seqwright.interchange.arpa import write_arpa
 from seqwright.interchange.ctranslate2 import write_ctranslate2
+from seqwright.interchange.onnx import Surroundings, onnx_library, write_onnx
 from seqwright.interchange.pretrained import write_pretrained
 from seqwright.interchange.word2vec import write_word2vec
 from seqwright.lineage import model_row
+from seqwright.outputs.classes import ClassesOutput
 from seqwright.runs import Run
 from seqwright.training.weights import unique_tensors
 from seqwright.whole_file import folder_whole
@@ -88,6 +94,37 @@ def _write_ctranslate2(run: Run, folder: Path, side: str | None) -> str:
     return f"{WRITTEN[form]}, which ctranslate2.{form.capitalize()} loads,"
 
 
+def _write_onnx(run: Run, folder: Path, side: str | None) -> str:
+    onnx_library()
+    kind, task = run.recipe.model.kind, run.recipe.task
+    if not isinstance(run.input, TokenInput):
+        raise RunError(
+            f"{run.folder} learnt {task} and reads numbers, and ONNX export has models that read tokens: use it from "
+            "Python"
+        )
+    about: dict[str, Any] = {"task": task, "kind": kind}
+    about |= {"labels": run.output.labels} if isinstance(run.output, ClassesOutput) else {}
+    say("writing …")
+    with folder_whole(folder) as aside:
+        written = write_onnx(
+            aside, run.model, *tokenizers_of(run), around=_surroundings(run), context=context_of(run), about=about
+        )
+    checked = "checked against onnxruntime" if written.checked else "not checked, since onnxruntime is not installed"
+    return f"{' and '.join(written.files)}, {checked},"
+
+
+def _surroundings(run: Run) -> Surroundings:
+    """What stands around a text that is read, and between two: of one that is a single ordinary token."""
+    reads = run.inputs.reads_tokens
+    special = set(reads.tokenizer.special.values())
+    ordinary = next(number for number in range(reads.tokenizer.size) if number not in special)
+    text = Spelled(np.array([ordinary]), [], [], [])
+    batch, _ = row_batch(run.inputs, [joined_row(reads, [text] * max(reads.texts))])
+    row = batch.input[0].tolist()
+    first, last = row.index(ordinary), len(row) - 1 - row[::-1].index(ordinary)
+    return Surroundings(row[:first], row[first + 1 : last], row[last + 1 :])
+
+
 class Format(NamedTuple):
     """How a file of a format is called, what writes it and says what it wrote, and whether `--side` means something."""
 
@@ -101,5 +138,6 @@ FORMATS = {
     "word2vec": Format((".vec", ".txt"), _write_vectors, sides=True),
     "arpa": Format((".arpa",), _write_ngrams, sides=False),
     "hf": Format(("-hf",), _write_pretrained, sides=False, folder=True),
+    "onnx": Format(("-onnx",), _write_onnx, sides=False, folder=True),
     "ctranslate2": Format(("-ctranslate2",), _write_ctranslate2, sides=False, folder=True),
 }

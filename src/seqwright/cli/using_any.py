@@ -95,14 +95,14 @@ def export(
         Path | None,
         typer.Argument(
             metavar="FILE",
-            help="The file to write, .gz at its end compresses it; for hf and ctranslate2 a folder.  [default: the "
-            "run's name with .vec, .arpa, -hf or -ctranslate2, as --to says]",
+            help="The file to write, .gz at its end compresses it; for hf, onnx and ctranslate2 a folder.  [default: "
+            "the run's name with .vec, .arpa, -hf, -onnx or -ctranslate2, as --to says]",
         ),
     ] = None,
     to: Annotated[
         str | None,
         typer.Option(
-            metavar="word2vec|arpa|hf|ctranslate2",
+            metavar="word2vec|arpa|hf|onnx|ctranslate2",
             help="The format.  [default: word2vec for .vec, .txt; arpa for .arpa]",
         ),
     ] = None,
@@ -110,7 +110,7 @@ def export(
     yes: ReplaceFile = False,
     which: Which = "best",
 ) -> None:
-    """Write a run as vectors, ARPA, for Hugging Face or CTranslate2.
+    """Write vectors, ARPA, ONNX, or for Hugging Face and CTranslate2.
 
     Example: seqwright export runs/mine --to hf
 
