@@ -24,7 +24,6 @@ END = small_models.END
 @pytest.fixture(autouse=True)
 def small_matrices_are_packed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparing, "LARGE", 1)
-    monkeypatch.setattr(preparing, "WORTH", 1)
 
 
 def made(row: Model) -> tuple[Any, Any, Any]:
@@ -214,11 +213,11 @@ def test_a_packed_product_is_that_of_the_layer(shape: tuple[int, ...], outputs: 
 @torch.inference_mode()
 def test_a_matrix_is_packed_where_it_is_multiplied_again_or_by_many_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     linear = nn.Linear(7, 11)
-    for shape, packs in (((1, 1, 7), False), ((3, 5, 7), False), ((3, 1, 7), True), ((4, 16, 7), True)):
+    for shape, packs in (((1, 1, 7), True), ((3, 5, 7), False), ((3, 1, 7), True), ((4, 16, 7), True)):
         layer = PackedLinear(linear.weight, linear.bias)
         layer(torch.randn(shape))
         assert ("packed" in vars(layer)) is packs
-    monkeypatch.setattr(preparing, "WORTH", 3 * 7 * 11 + 1)
+    monkeypatch.setattr(preparing, "LARGE", 3 * 7 * 11 + 1)
     layer = PackedLinear(linear.weight, linear.bias)
     layer(torch.randn(3, 1, 7))
     assert "packed" not in vars(layer)
