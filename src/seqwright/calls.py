@@ -20,7 +20,8 @@ from seqwright.outputs.values import ValuesOutput, iterated
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
 from seqwright.tasks import Evaluation, Overlap
-from seqwright.tasks.wired import Part, Wires
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import Wires
 
 if TYPE_CHECKING:
     from seqwright.runs import Run

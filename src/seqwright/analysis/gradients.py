@@ -23,7 +23,7 @@ from seqwright.outputs.values import ValuesOutput
 from seqwright.pictures.gradients import Reach
 from seqwright.pictures.initialisations import Beginning
 from seqwright.runs import Run, data_of, model_of
-from seqwright.tasks.wired import Part
+from seqwright.tasks.parts import Part
 
 FURTHEST = 100  # steps back that a gradient is followed
 ROWS = 8  # places that it is followed from

@@ -35,7 +35,7 @@ from seqwright.runs import (
     weights_of,
 )
 from seqwright.tasks import Prepared
-from seqwright.tasks.wired import Part
+from seqwright.tasks.parts import Part
 from seqwright.training.counting import Counter, Stored
 from seqwright.training.remarks import training_remarks
 from seqwright.training.schedule import expected_steps

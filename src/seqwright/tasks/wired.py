@@ -28,20 +28,13 @@ from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe, with_suggestions
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
+from seqwright.tasks.parts import Part
 
 TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
 FEW_EXAMPLES = 100  # fewer to score on, and the scores say little
 TRAINED_ELSEWHERE = "there is no baseline: what the model was trained on is not known"
 ROOM = Room()  # of a model that reads texts of any length
 COLUMNS = ("part", "examples", "unread", "duplicates", "in train", "mean length", "longest")
-
-
-class Part(Examples[Any]):
-    """A part of the data as examples."""
-
-    def __init__(self, data: Any, part: PartName) -> None:
-        self.part = part
-        super().__init__(lambda: data.examples(part), data.fingerprint(part), f"the {part} part")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from seqwright.outputs.most_frequent import MostFrequentTag
 from seqwright.outputs.tags import Tagging, TagsOutput
 from seqwright.recipe import Recipe
 from seqwright.settings import Settings
-from seqwright.tasks.wired import Part, baselines_of
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import baselines_of
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
 
