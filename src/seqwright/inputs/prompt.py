@@ -20,6 +20,7 @@ from seqwright.inputs.source_text import PairInput
 from seqwright.inputs.spelling import Spelled, every_place
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 
 
 class PromptSettings(TokenizerSettings):
@@ -72,7 +73,8 @@ class PromptInput(PairInput):
     task: str
     longest: int
     context: int | None  # most tokens that the model reads
-    settings: PromptSettings | None = field(default=None, compare=False)  # while learning
+    learnt_with: PromptSettings | None = field(default=None, compare=False)  # while learning
+    settings: ClassVar[type[Settings]] = PromptSettings
     noun: ClassVar[str] = "prompts"
     side: ClassVar[str] = "prompts"
     marks: ClassVar[int] = 1

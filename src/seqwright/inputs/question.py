@@ -20,6 +20,7 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place
 from seqwright.inputs.token_rows import row_columns
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 
 FORMAT = 2
 WANTED = 'expected a mapping or JSON such as {"question": …, "context": …}'
@@ -61,6 +62,7 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
     stride: int
     question: int  # most tokens of one
     context: str | None = None  # of a question that is typed without one
+    settings: ClassVar[type[Settings]] = QuestionSettings
     noun: ClassVar[str] = "questions"
     begins: ClassVar[bool] = True
     texts: ClassVar[tuple[int, ...]] = (2,)

@@ -16,6 +16,7 @@ from seqwright.errors import SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import DocumentInput
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 Form = Literal["stream", "windows", "documents", "packed"]
@@ -53,6 +54,7 @@ class RunningTextInput(DocumentInput[Ids]):
     overlong: Overlong
     blank: Literal["drop", "keep"]
     context: int | None  # most tokens that the model reads at once
+    settings: ClassVar[type[Settings]] = RunningTextSettings
     marks: ClassVar[int] = 1
     begins: ClassVar[bool] = True
 

@@ -26,6 +26,7 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import DocumentInput, Spelled, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 MASK = "<mask>"
@@ -67,6 +68,7 @@ class SentencesInput(DocumentInput[SentenceRow]):
     longest: int  # tokens of a row
     context: int  # most tokens of what a user types: all that the model can read
     form: Form
+    settings: ClassVar[type[Settings]] = SentencesSettings
     begins: ClassVar[bool] = True
     texts: ClassVar[tuple[int, ...]] = (1, 2)
 

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -111,6 +111,7 @@ class SeriesInput(Input[HasSeries, Values]):
     scale: Scale
     columns: tuple[str, ...] = ()
     reach: float | None = None  # of the training part as it is read, where the model can say nothing beyond 1
+    settings: ClassVar[type[Settings]] = SeriesSettings
 
     @classmethod
     def learn(cls, train: Examples[HasSeries], settings: SeriesSettings, *, room: Room, like: Any = None) -> Self:

@@ -21,6 +21,7 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place, typed_text
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 
 WORD = re.compile(r"\w+|[^\w\s]")
 MOST_WORDS = 50_000
@@ -50,6 +51,7 @@ class TextInput(TokenInput[Example, Ids]):
     begins: bool = False  # whether the model reads a token before every text
     pairs: bool = False  # whether an example is two texts
     imported: bool = False  # whether another program trained the model that reads
+    settings: ClassVar[type[Settings]] = TextSettings
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
 
     @classmethod

@@ -21,6 +21,7 @@ from seqwright.inputs.text import longest_of
 from seqwright.inputs.token_rows import row_columns
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.inputs.word_splits import CUTS, Split
+from seqwright.settings import Settings
 
 FORMAT = 2
 BLOCK = 2048  # sentences tokenised at a time
@@ -50,6 +51,7 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
     longest: int
     split: Split
     begins: bool = False  # whether the model reads a token before every sentence
+    settings: ClassVar[type[Settings]] = WordsSettings
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a sentence
     noun: ClassVar[str] = "sentences"
 

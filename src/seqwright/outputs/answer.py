@@ -49,7 +49,7 @@ class AnswerOutput(TextOutput):
     @classmethod
     def learn(cls, train: Examples[Any], settings: ScoresSettings, input: Any, *, like: Any = None) -> Self:
         """The tokenizer and the task of the input."""
-        rest = settings.scores or "bleu", input.settings.lowercase, input.longest, input.settings.overlong
+        rest = settings.scores or "bleu", input.learnt_with.lowercase, input.longest, input.learnt_with.overlong
         return cls(input.tokenizer, None, *rest, task=input.task, context=input.context)
 
     @property

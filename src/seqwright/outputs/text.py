@@ -132,7 +132,7 @@ class TextOutput(Output[HasText, Any, WrittenText]):
                 f"output.{next(iter(given))} is set, but what is read and what is written share a vocabulary, which "
                 "[input] describes; leave it out, or set input.shared=false"
             )
-        own = input.settings.model_copy(update=given)
+        own = input.learnt_with.model_copy(update=given)
         tokenizer = input.shared or Tokenizer.train((example.target for example in train), own)
         if own.bpe_dropout and own.tokenizer != "bpe":
             raise SettingError(
