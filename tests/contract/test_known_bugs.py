@@ -75,6 +75,19 @@ def test_opening_a_run_leaves_the_number_of_threads_alone(
         torch.set_num_threads(before)
 
 
+def test_opening_a_run_and_looking_into_it_leave_alone_what_torch_draws_next(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(CLASSIFICATION, monkeypatch)
+    torch.manual_seed(11)
+    before = torch.get_rng_state()
+    run = open_run("run")
+    assert torch.equal(torch.get_rng_state(), before)
+    for sight in ("gradients", "initialisations"):
+        run.look("red cat", sight)
+        assert torch.equal(torch.get_rng_state(), before), sight
+
+
 @pytest.mark.parametrize(
     ("tiny", "text"),
     [

@@ -13,6 +13,7 @@ from seqwright.batches.text import texts
 from seqwright.cli import given
 from seqwright.cli.given import given_texts
 from seqwright.cli.looking.gradients import draw_gradients, names_of
+from seqwright.devices import drawn_from
 from seqwright.errors import DataError
 from seqwright.layers.gradients import gradient_norms
 from seqwright.layers.initialisation import initialise
@@ -130,7 +131,8 @@ def test_a_beginning_is_what_a_new_model_does(kind: str) -> None:
     passage = passage_of(run, [TEXT])
     found = {name: beginning(run, passage, name, way) for name, way in ways(run.model)}
     model: Any = model_of(run.recipe, run.inputs.sizes()).eval()
-    initialise(model, "orthogonal", forget_bias=0.5)
+    with drawn_from(run.recipe.training.seed):
+        initialise(model, "orthogonal", forget_bias=0.5)
     with torch.no_grad():
         hidden_TD = model.body.recurrent(model.body.embedding(passage.batch.input_BT))[0][0].numpy()
     orthogonal = found["orthogonal"]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from seqwright.analysis.reading import Notice, foretells, notice_by_warning, reads_text, tell_unknown
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.devices import device_of
+from seqwright.devices import device_of, drawn_from
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.layers.gradients import gradient_norms_within
@@ -118,7 +118,8 @@ def ways(model: nn.Module) -> Iterator[tuple[str, Draw]]:
 def beginning(run: Run, passage: Passage, name: str, way: Draw) -> Beginning:
     """What a new model of the run's kind does with weights that are drawn in one way."""
     model = model_of(run.recipe, run.inputs.sizes())
-    initialise(model, way, forget_bias=run.recipe.model.forget_bias)
+    with drawn_from(run.recipe.training.seed):
+        initialise(model, way, forget_bias=run.recipe.model.forget_bias)
     model = model.to(device_of(run.model)).eval()
     with listen(model) as heard:
         model(passage.batch)
