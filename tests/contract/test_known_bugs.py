@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from seqwright.comparison import stages, work
+from seqwright.errors import DataError
 from seqwright.recipe import read_recipe
 from seqwright.runs import open_run, train
 from tests.contract import wing
@@ -14,8 +15,8 @@ from tests.contract.tiny_tasks import TINY, Tiny
 from tests.contract.workshop import Workshop, one_sentence, typed
 
 BY_NAME = {tiny.name: tiny for tiny in TINY}
-TRANSLATION, CLASSIFICATION, PAIRS = (
-    BY_NAME[name] for name in ("translation", "text-classification", "classification-pairs")
+TRANSLATION, CLASSIFICATION, TAGS, PAIRS = (
+    BY_NAME[name] for name in ("translation", "text-classification", "token-classification", "classification-pairs")
 )
 TOKENIZER = 'like = "../translation/run"'
 
@@ -141,3 +142,35 @@ def test_what_else_reads_a_text_reads_the_row_that_the_verb_reads(
     with wing.listening(run) as read:
         assert typed(*words).code == 0
     assert read == predicted
+
+
+@pytest.mark.filterwarnings("ignore:the vocabulary")  # it has no tab
+@pytest.mark.parametrize("sight", ["units", "gradients"])
+@pytest.mark.parametrize(
+    ("tiny", "given"),
+    [
+        pytest.param(PAIRS, {"text_pair": "old sea", "text": "red\tcat"}, id="a tab is a character"),
+        pytest.param(PAIRS, "red cat\told sea", id="a tab stands between two texts"),
+        pytest.param(TAGS, ("a", "o's"), id="words are cut already"),
+    ],
+)
+def test_what_is_looked_at_is_read_as_the_run_reads_it(
+    tiny: Tiny, given: Any, sight: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(tiny, monkeypatch)
+    run: Any = wing.opened(Path("run"))
+    with wing.listening(run) as predicted:
+        run(given)
+    with wing.listening(run) as read:
+        run.look(given, sight)
+    assert read == predicted
+
+
+@pytest.mark.parametrize("names", [("txt", "text_pair"), ("context", "question")])
+def test_what_is_looked_at_has_the_names_that_the_run_knows(
+    names: tuple[str, str], workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(PAIRS, monkeypatch)
+    given = dict.fromkeys(names, "red cat")
+    with pytest.raises(DataError, match=r'expected \{"text": …, "text_pair": …\}'):
+        wing.opened(Path("run")).look(given, "units")

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import Notice, foretells, notice_by_warning, reads_text, tell_unknown
+from seqwright.analysis.reading import Notice, foretells, notice_by_warning, reads_text
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.devices import device_of, drawn_from
-from seqwright.errors import RunError, SettingError
+from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.layers.gradients import gradient_norms_within
 from seqwright.layers.initialisation import WAYS, initialise, quantiles, saturated, too_wide
@@ -31,13 +31,6 @@ WRITTEN = 150  # tokens that a model writes where it is given none
 TOO_WIDE = "too wide"
 LONGEST = 600  # tokens of a text that a gradient is followed through
 Draw = Callable[[Weights], None]
-
-
-def documents(run: Run, found: Sequence[str]) -> list[str]:
-    """The lines as the model reads them: as one text where it learnt from running text, otherwise each by itself."""
-    if foretells(run) and run.input.joins:
-        return ["\n".join(found)] if found else []
-    return [text for text in found if text.strip()]
 
 
 def own_text(run: Run) -> str:
@@ -61,9 +54,9 @@ def last_steps(steps: int) -> list[int]:
     return [int(step) for step in np.unique(np.linspace(reach, steps, ROWS).round())]
 
 
-def passage_of(run: Run, found: Sequence[str], notice: Notice = notice_by_warning) -> Passage:
-    """What a run reads: one text or example, or windows of the series it was validated on."""
-    texts, wires = documents(run, found), run.inputs
+def passage_of(run: Run, given: Any, notice: Notice = notice_by_warning) -> Passage:
+    """What a run reads: an example that is given, or windows of the series it was validated on."""
+    wires = run.inputs
     if isinstance(run.output, ValuesOutput):
         rows = wires.input.encode(Part(data_of(run.recipe), "valid"))
         chosen = np.unique(np.linspace(0, len(rows.example_N) - 1, ROWS).round().astype(np.int64))
@@ -73,14 +66,14 @@ def passage_of(run: Run, found: Sequence[str], notice: Notice = notice_by_warnin
         raise RunError(
             f"{run.folder} learnt {run.recipe.task}; this is drawn for language models, classifiers and forecasters"
         )
-    if not texts:
+    if given is None:
         raise SettingError(f"{run.folder} learnt {run.recipe.task}: give a text that it shall read")
-    pair = 1 not in wires.reads_tokens.texts and "\t" not in texts[0]
-    text = "\t".join(texts[:2]) if pair else max(texts, key=len)
-    if len(texts) > 1 and not pair:
-        notice(f"{run.folder} reads each line by itself; the longest of {len(texts):,} is looked at")
-    tell_unknown(run, [text], notice)
-    rows = wires.input.encode(Given([wires.input.parse(text)]))
+    examples = Given([wires.input.parse(given)])
+    for remark in wires.input.remarks(examples):
+        notice(remark)
+    rows = wires.input.encode(examples)
+    if not len(rows.example_N):
+        raise DataError("there is nothing to look at: the text is blank")
     (row,), length = rows.take(np.arange(1), None), int(rows.lengths(None)[0].sum())
     if foretells(run):
         row, length = row[:LONGEST], min(length, LONGEST)

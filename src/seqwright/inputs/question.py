@@ -66,6 +66,7 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
     noun: ClassVar[str] = "questions"
     begins: ClassVar[bool] = True
     texts: ClassVar[tuple[int, ...]] = (2,)
+    fields: ClassVar[tuple[str, ...]] = ("question", "context")
 
     def __post_init__(self) -> None:
         """Refuse windows that leave gaps, as the settings do: a file of a run may say anything."""

@@ -18,7 +18,7 @@ from seqwright.data.labelled_tables import TEXT_WORDS, Example
 from seqwright.data.tables import Usual
 from seqwright.errors import DataError, SettingError, by_setting
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.spelling import Spelled, TokenInput, every_place, typed_text
+from seqwright.inputs.spelling import Spelled, TokenInput, every_place, named_texts, typed_text
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.settings import Settings
@@ -107,11 +107,8 @@ class TextInput(TokenInput[Example, Ids]):
     def parse(self, given: Any) -> Example:
         """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `text_pair`."""
         if isinstance(given, Mapping):
-            unknown = given.keys() - {"text", "text_pair"}
-            if unknown or "text" not in given or self.pairs is not ("text_pair" in given):
-                expected = '{"text": …, "text_pair": …}' if self.pairs else '{"text": …}'
-                raise DataError(f"an example has the fields {', '.join(map(str, given))}; expected {expected}")
-            return Example(str(given["text"]), "", str(given["text_pair"]) if self.pairs else None)
+            text, *other = named_texts(given, self.fields[: 1 + self.pairs])
+            return Example(text, "", *other)
         first, tab, second = typed_text(given).partition("\t")
         if not self.pairs:
             return Example(given, "")
