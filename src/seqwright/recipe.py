@@ -132,7 +132,7 @@ def read_recipe(
     where: str | Path,
     overrides: str | Sequence[str] = (),
     *,
-    run: Path | None = None,
+    run: str | Path | None = None,
     teachers: Sequence[str] = (),
     notice: Callable[[str], None] = warnings.warn,
 ) -> Recipe:
@@ -151,7 +151,7 @@ def read_recipe(
     plain = with_overrides(plain, overrides, notice)
     task_of_recipe(plain, name)  # without which nothing below can be understood
     plain = with_teachers(plain, teachers) if teachers else plain
-    begun = (run or Path("runs") / str(plain.get("name", name))) / "resolved.toml"
+    begun = Path(run or Path("runs", str(plain.get("name", name))), "resolved.toml")
     return recipe_from(with_weights(plain, begun), name=name)
 
 

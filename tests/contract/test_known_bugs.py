@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from seqwright.comparison import stages, work
+from seqwright.conversion import is_hugging_face
 from seqwright.errors import DataError
 from seqwright.recipe import read_recipe
 from seqwright.runs import open_run, train
@@ -60,6 +61,14 @@ def test_a_run_is_trained_into_a_path_that_is_a_string(
     workshop.enter(CLASSIFICATION, monkeypatch)
     recipe = read_recipe("tiny.toml", ["training.steps=2"])
     assert train(recipe, str(tmp_path / "run")).step == 2
+
+
+def test_whether_a_folder_is_of_transformers_is_asked_by_a_string_and_so_is_a_run_that_a_recipe_goes_on_with(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(CLASSIFICATION, monkeypatch)
+    assert not is_hugging_face("run")
+    assert read_recipe("tiny.toml", run="run").task == "text-classification"
 
 
 def test_opening_a_run_leaves_the_number_of_threads_alone(

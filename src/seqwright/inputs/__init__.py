@@ -142,12 +142,12 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """What a model over this input is built with beside its settings: the vocabulary, the channels."""
 
     @abstractmethod
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write everything into a folder."""
 
     @classmethod
     @abstractmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
 
     def fingerprint(self) -> str:

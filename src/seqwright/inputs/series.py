@@ -247,14 +247,16 @@ class SeriesInput(Input[HasSeries, Values]):
         """The channels."""
         return {"channels": self.channels}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the columns and the scale."""
-        save_json(folder / "scaling.json", {"columns": self.columns, **self.scale.plain()})
+        save_json(Path(folder, "scaling.json"), {"columns": self.columns, **self.scale.plain()})
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
-        return load_json(folder / "scaling.json", lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"])))
+        return load_json(
+            Path(folder, "scaling.json"), lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"]))
+        )
 
 
 def plain_values(values_TC: Values) -> list[Any]:

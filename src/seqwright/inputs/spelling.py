@@ -111,15 +111,15 @@ class TokenInput(Input[ExampleT, RowT]):
         """The vocabulary."""
         return {"vocabulary": self.tokenizer.size}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the tokenizer, and how texts are read."""
-        save_json(folder / self.file, plain_fields(self, without={"tokenizer"}))
-        self.tokenizer.save(folder / "tokenizer.json")
+        save_json(Path(folder, self.file), plain_fields(self, without={"tokenizer"}))
+        self.tokenizer.save(Path(folder, "tokenizer.json"))
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
-        return load_fields(cls, folder / cls.file, tokenizer=Tokenizer.load(folder / "tokenizer.json"))
+        return load_fields(cls, Path(folder, cls.file), tokenizer=Tokenizer.load(Path(folder, "tokenizer.json")))
 
 
 class DocumentInput(TokenInput[str, RowT]):

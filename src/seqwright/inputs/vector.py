@@ -84,11 +84,11 @@ class VectorInput(Input[GivenText, Codes]):
         """The numbers of a vector."""
         return {"inputs": self.vectors.size}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write how vectors are made."""
-        save_json(folder / "vectors.json", plain_vectors(self.vectors))
+        save_json(Path(folder, "vectors.json"), plain_vectors(self.vectors))
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
-        return load_json(folder / "vectors.json", lambda plain: cls(from_plain(plain)))
+        return load_json(Path(folder, "vectors.json"), lambda plain: cls(from_plain(plain)))

@@ -127,9 +127,9 @@ class AnswerOutput(TextOutput):
         return {}
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> Self:
+    def load(cls, folder: str | Path, input: Any) -> Self:
         """Read what `save` wrote."""
-        return load_fields(cls, folder / cls.file, tokenizer=input.tokenizer, source=None, dictionary=None)
+        return load_fields(cls, Path(folder, cls.file), tokenizer=input.tokenizer, source=None, dictionary=None)
 
 
 def doubling(most: int) -> list[int]:

@@ -340,16 +340,19 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         """The vocabulary of what is written."""
         return {"target_vocabulary": self.tokenizer.size, "shared": self.shared}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the tokenizer, where it is not the input's, and how texts are scored."""
         if not self.shared:
-            folder.mkdir(parents=True, exist_ok=True)
-            self.tokenizer.save(folder / "tokenizer.json")
-        save_json(folder / self.file, plain_fields(self, without={"tokenizer", "source", "dictionary"}))
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self.tokenizer.save(Path(folder, "tokenizer.json"))
+        save_json(Path(folder, self.file), plain_fields(self, without={"tokenizer", "source", "dictionary"}))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> Self:
+    def load(cls, folder: str | Path, input: Any) -> Self:
         """Read what `save` wrote, and the dictionary that was learnt later, if one was."""
-        tokenizer, dictionary = input.shared or Tokenizer.load(folder / "tokenizer.json"), load_dictionary(folder)
+        tokenizer, dictionary = (
+            input.shared or Tokenizer.load(Path(folder, "tokenizer.json")),
+            load_dictionary(Path(folder)),
+        )
         source = input.tokenizer if isinstance(input, HasTokenizer) else None
-        return load_fields(cls, folder / cls.file, tokenizer=tokenizer, source=source, dictionary=dictionary)
+        return load_fields(cls, Path(folder, cls.file), tokenizer=tokenizer, source=source, dictionary=dictionary)
