@@ -67,8 +67,9 @@ class VectorInput(Input[GivenText, Codes]):
         return {"vector_BX": torch.from_numpy(self.vectors.vectors(np.stack(rows)).astype(np.float32, copy=False))}
 
     def parse(self, given: Any) -> GivenText:
-        """A number, a label, or several numbers: a tuple, or with commas between them."""
-        text = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
+        """A number, a label, or several numbers: a tuple, an array, or with commas between them."""
+        several = isinstance(given, tuple) or (isinstance(given, np.ndarray) and given.ndim)
+        text = ",".join(map(str, given)) if several else str(given)
         self.vectors.code(text)
         return GivenText(text, "")
 
