@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -37,12 +38,17 @@ def asked(run: "Run", given: Any, steps: int | None, top: int | None, decoding: 
         _refuse_blank(run, plain)
     if steps is not None and top is not None:
         raise SettingError("steps is how far a forecast reaches and top ranks candidates; give one of them")
-    if steps is not None:
-        found = forecasts(run, things, steps)
-    elif top is not None:
-        found = best_of(run, things, top)
-    else:
-        found = run.inputs.predict(run.model, things, decoding, method=task_of(run.recipe.task).method)
+    try:
+        if steps is not None:
+            found = forecasts(run, things, steps)
+        elif top is not None:
+            found = best_of(run, things, top)
+        else:
+            found = run.inputs.predict(run.model, things, decoding, method=task_of(run.recipe.task).method)
+    except DataError as error:
+        if several and all(isinstance(each, Real) for each in things):
+            raise DataError(f"{error}; a list is several, one is an array or a tuple") from error
+        raise
     return found if several else found[0]
 
 

@@ -1,5 +1,6 @@
 """What once was broken and is no promise of a single task; what still is must fail until it is mended."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +184,20 @@ def test_what_is_looked_at_has_the_names_that_the_run_knows(
     given = dict.fromkeys(names, "red cat")
     with pytest.raises(DataError, match=r'expected \{"text": …, "text_pair": …\}'):
         wing.opened(Path("run")).look(given, "units")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "advice"),
+    [
+        ("classification-pairs", "red cat", 'or give {"text": …, "text_pair": …}'),
+        ("question-answering", "who is red", 'give it as {"question": …, "context": …}'),
+        ("series-classification", [0.1, 0.2], "a list is several, one is an array or a tuple"),
+        ("forecasting", [0.1, 0.2], "a list is several, one is an array or a tuple"),
+    ],
+)
+def test_what_is_advised_in_python_can_be_done_there(
+    name: str, given: Any, advice: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(BY_NAME[name], monkeypatch)
+    with pytest.raises(DataError, match=f"{re.escape(advice)}$"):
+        wing.opened(Path("run"))(given)

@@ -64,7 +64,8 @@ def passage_of(run: Run, given: Any, notice: Notice = notice_by_warning) -> Pass
         return Passage(batch, lambda steps: [steps], f"{len(chosen)} windows of its validation part")
     if not reads_text(run) or run.output.decodes:
         raise RunError(
-            f"{run.folder} learnt {run.recipe.task}; this is drawn for language models, classifiers and forecasters"
+            f"{run.folder} learnt {run.recipe.task}; this is drawn for language models, models that only read texts, "
+            "and forecasters"
         )
     if given is None:
         raise SettingError(f"{run.folder} learnt {run.recipe.task}: give a text that it shall read")

@@ -15,7 +15,7 @@ from seqwright.batches.questions import AROUND, ContextWindow, PlacedTokens, Que
 from seqwright.data.question_files import WORDS, Question
 from seqwright.data.rows import json_object
 from seqwright.data.tables import Usual
-from seqwright.errors import DataError, SettingError, brief
+from seqwright.errors import DataError, SettingError, brief, by_option
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place
 from seqwright.inputs.token_rows import row_columns
@@ -162,8 +162,9 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
             raise DataError(f"the question is blank; {WANTED}")
         if not isinstance(context, str) or not context.strip():
             raise DataError(
-                "there is no context to find the answer in: give one with --context or --context-file, or with each "
-                'question as JSON, {"question": …, "context": …}'
+                "there is no context to find the answer in: give "
+                + by_option("one with --context or --context-file, or with each question as JSON, ", "it as ")
+                + '{"question": …, "context": …}'
             )
         return Question(question, context, ())
 

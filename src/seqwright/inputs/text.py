@@ -16,7 +16,7 @@ from seqwright.batches import Ids, Rows, Zipped, begun, padded, segments
 from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs, paired, shortened
 from seqwright.data.labelled_tables import TEXT_WORDS, Example
 from seqwright.data.tables import Usual
-from seqwright.errors import DataError, SettingError, by_setting
+from seqwright.errors import DataError, SettingError, by_option, by_setting
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place, named_texts, typed_text
 from seqwright.inputs.token_rows import token_rows
@@ -115,7 +115,7 @@ class TextInput(TokenInput[Example, Ids]):
         if not tab and given.strip():
             raise DataError(
                 f"'{_short(given)}' is a single text, but the run learnt pairs: put a tab between its two texts, or "
-                "give the other with --text-pair"
+                + by_option("give the other with --text-pair", 'give {"text": …, "text_pair": …}')
             )
         return Example(first, "", second)
 
