@@ -9,8 +9,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from seqwright.data.cards import READERS, card, cards, settings_of
-from seqwright.errors import SettingError, nearest
+from seqwright.errors import SettingError
 from seqwright.lineage import MODELS
+from seqwright.older_names import meant
 from seqwright.settings import Settings
 
 
@@ -261,7 +262,7 @@ def chosen(section: str, kind: Any, task: str) -> Kind:
         known = f"there {'is' if len(kinds) == 1 else 'are'} {', '.join(kinds)}"
         purpose = f" for {task}" if isinstance(name, str) and name in KINDS[section] else ""
         setting = f"{section}.{selector(section, task)}"
-        raise SettingError(f"there is no {setting} '{name}'{purpose}; {known}.{nearest(str(name), list(kinds))}")
+        raise SettingError(f"there is no {setting} '{name}'{purpose}; {known}.{meant(str(name), kinds)}")
     return kinds[name]
 
 
