@@ -216,6 +216,30 @@ def test_nothing_imports_what_sits_on_top() -> None:
     assert [str(found) for found in wrong if folder_of(found.path) not in above] == []
 
 
+def kinds_asked_of_inputs(source: str) -> list[str]:
+    """Where it is asked what an input or its rows are, or which of several things an input is set to."""
+    asked = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id="input" | "rows"), _]):
+                asked.append(ast.unparse(node))
+            case ast.Match(subject=ast.Attribute(value=ast.Name(id="input")) as subject):
+                asked.append(ast.unparse(subject))
+    return asked
+
+
+def test_outputs_do_not_ask_what_an_input_is() -> None:
+    """Where a pair of both needs something of its own, one of them overrides a method."""
+    files = [path for path in source_files() if folder_of(path) == "outputs"]
+    asked = {named(path): kinds_asked_of_inputs(path.read_text(encoding="utf-8")) for path in files}
+    assert {file: each for file, each in asked.items() if each} == {}
+    assert kinds_asked_of_inputs("isinstance(input, A)\nisinstance(rows, B)\nmatch input.rows:\n case _: pass") == [
+        "input.rows",
+        "isinstance(input, A)",
+        "isinstance(rows, B)",
+    ]
+
+
 def test_verbs_take_one_path() -> None:
     """Whoever opens a run for a verb asks it through `Asking`; only `align` is given nothing to answer."""
     texts = {path.name: path.read_text(encoding="utf-8") for path in (PACKAGE / "cli").rglob("*.py")}

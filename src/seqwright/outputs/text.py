@@ -30,7 +30,7 @@ from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.dictionary import Dictionary, load_dictionary
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.token_rows import Resampling, token_rows
-from seqwright.inputs.tokenizers import HasTokenizer, Kind, Tokenizer
+from seqwright.inputs.tokenizers import Kind, Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.outputs import Output, Report, Targets
 from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, ScoresSettings, Scoring, Written, scored
@@ -350,9 +350,6 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     @classmethod
     def load(cls, folder: str | Path, input: Any) -> Self:
         """Read what `save` wrote, and the dictionary that was learnt later, if one was."""
-        tokenizer, dictionary = (
-            input.shared or Tokenizer.load(Path(folder, "tokenizer.json")),
-            load_dictionary(Path(folder)),
-        )
-        source = input.tokenizer if isinstance(input, HasTokenizer) else None
-        return load_fields(cls, Path(folder, cls.file), tokenizer=tokenizer, source=source, dictionary=dictionary)
+        tokenizer = input.shared or Tokenizer.load(Path(folder, "tokenizer.json"))
+        known = {"tokenizer": tokenizer, "source": input.tokenizer, "dictionary": load_dictionary(Path(folder))}
+        return load_fields(cls, Path(folder, cls.file), **known)
