@@ -240,6 +240,12 @@ def test_outputs_do_not_ask_what_an_input_is() -> None:
     ]
 
 
+def test_what_is_asked_of_a_run_beyond_its_verb_names_no_output() -> None:
+    """How candidates are ranked, and how a forecast goes on, is asked of the output."""
+    named_ones = [found.name for found in IMPORTS if found.path.name == "calls.py" and found.ours]
+    assert [name for name in named_ones if within(name, {"outputs"})] == []
+
+
 def test_verbs_take_one_path() -> None:
     """Whoever opens a run for a verb asks it through `Asking`; only `align` is given nothing to answer."""
     texts = {path.name: path.read_text(encoding="utf-8") for path in (PACKAGE / "cli").rglob("*.py")}

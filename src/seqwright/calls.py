@@ -14,10 +14,6 @@ from seqwright.data.examples import PartName
 from seqwright.errors import DataError, MissingFileError, SettingError, UserError, brief
 from seqwright.inputs import Given
 from seqwright.kinds import TASKS, task_of
-from seqwright.outputs.label import LabelOutput
-from seqwright.outputs.masked import MaskedOutput
-from seqwright.outputs.span import SpanOutput
-from seqwright.outputs.values import ValuesOutput, iterated
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
 from seqwright.tasks import Evaluation, Overlap
@@ -74,30 +70,21 @@ def _refuse_blank(run: "Run", given: Any) -> None:
 
 def forecasts(run: "Run", series: Sequence[Any], steps: int) -> list[Any]:
     """`value_NC` for so many steps after each series; beyond its horizon a model continues its own forecasts."""
-    if not isinstance(run.output, ValuesOutput):
-        raise SettingError(f"{run.folder} learnt {run.recipe.task} and forecasts nothing; leave steps out")
     _refuse_none("steps", steps)
 
     def once(past_BTC: Any) -> Any:
         return np.stack(run.inputs.predict(run.model, list(past_BTC)))
 
-    pasts = [run.input.parse(each).values_TC for each in series]
-    return [iterated(once, past_TC[None], steps, history=run.output.history)[0] for past_TC in pasts]
+    found: list[Any] = run.output.continued(once, [run.input.parse(each) for each in series], steps)
+    return found
 
 
 def best_of(run: "Run", things: Sequence[Any], top: int) -> list[Any]:
     """Predictions with the `top` best labels, answers or tokens."""
     _refuse_none("top", top)
-    if isinstance(run.output, MaskedOutput):
-        examples = Given(map(run.input.parse, things))
-        return list(run.output.fill(run.model, run.inputs.batches(examples), examples, top=top))
-    if isinstance(run.output, SpanOutput):
-        widened = replace(run.inputs, output=replace(run.output, most=top))
-        return list(run._replace(inputs=widened)(list(things)))
-    if isinstance(run.output, LabelOutput):
-        found = run(list(things))
-        return [each._replace(probabilities=dict(list(each.probabilities.items())[:top])) for each in found]
-    raise SettingError(f"{run.folder} learnt {run.recipe.task}, which ranks no candidates; leave top out")
+    wires = replace(run.inputs, output=run.output.ranking(top))
+    found: list[Any] = wires.predict(run.model, list(things), method=task_of(run.recipe.task).method)
+    return found
 
 
 def evaluation_of(run: "Run", part: PartName | None, files: Files | None, decoding: Any) -> Evaluation:

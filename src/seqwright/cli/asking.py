@@ -217,7 +217,7 @@ def fill_texts(things: Things, answers: Answers, *, top: int) -> None:
     output.refuse_model(run.recipe.model)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
-        for masks in output.fill(run.model, run.inputs.batches(examples), examples, top=top):
+        for masks in output.ranking(top).fill(run.model, run.inputs.batches(examples), examples):
             lines = (f"{each.probability:.4f}\t{each.token}\t{each.text}" for mask in masks for each in mask)
             yield [Result("\n".join(lines), {"masks": [[_candidate(each) for each in mask] for mask in masks]})]
 

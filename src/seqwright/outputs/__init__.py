@@ -127,6 +127,14 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """One prediction from those of several models for the same example: an ensemble's."""
         raise SettingError("an ensemble of these models cannot predict together; name one run")
 
+    def ranking(self, top: int) -> Self:
+        """The same output, whose predictions rank so many labels, answers or tokens."""
+        raise SettingError("what it learnt ranks no candidates; leave top out")
+
+    def continued(self, once: Callable[[Any], Any], examples: Sequence[ExampleT], steps: int) -> list[Any]:
+        """So many steps after each series, by a forecast that is asked for anew where it ends."""
+        raise SettingError("what it learnt forecasts nothing; leave steps out")
+
     @property
     @abstractmethod
     def score_names(self) -> tuple[str, ...]:

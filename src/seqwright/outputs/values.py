@@ -294,6 +294,11 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         told = f"season {self.season}" if self.season > 1 else "no season"
         return f"of {self.history} steps and {self.horizon} ahead, {told}"
 
+    def continued(self, once: Once, examples: Sequence[Any], steps: int) -> list[Values]:
+        """`value_NC` after each series; beyond its horizon a model continues its own forecasts."""
+        pasts = (example.values_TC[None] for example in examples)
+        return [iterated(once, past_1TC, steps, history=self.history)[0] for past_1TC in pasts]
+
     # ------------------------------------------------------------------------------------------------ the run folder
 
     def sizes(self) -> dict[str, int]:
