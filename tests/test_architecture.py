@@ -246,6 +246,11 @@ def test_what_is_asked_of_a_run_beyond_its_verb_names_no_output() -> None:
     assert [name for name in named_ones if within(name, {"outputs"})] == []
 
 
+def test_one_place_knows_what_the_body_of_a_model_is() -> None:
+    texts = {named(path): path.read_text(encoding="utf-8") for path in source_files()}
+    assert {file for file, text in texts.items() if '.get("body"' in text} == {"layers/embeddings.py"}
+
+
 def test_verbs_take_one_path() -> None:
     """Whoever opens a run for a verb asks it through `Asking`; only `align` is given nothing to answer."""
     texts = {path.name: path.read_text(encoding="utf-8") for path in (PACKAGE / "cli").rglob("*.py")}

@@ -11,12 +11,11 @@ from seqwright.analysis.beam_trees import beam_tree_of
 from seqwright.analysis.gradients import beginnings_of, own_text, passage_of, reaches_of
 from seqwright.analysis.lens import lens_of
 from seqwright.analysis.look import DRAWN, Look
-from seqwright.analysis.reading import foretells, reads_text
+from seqwright.analysis.reading import forecasts_series, foretells, reads_text
 from seqwright.analysis.saliency import labels_series, saliencies_of, series_given
 from seqwright.analysis.units import activations_of
 from seqwright.errors import DataError, RunError, SettingError, brief, instead
 from seqwright.layers.scanning import RecurrentLayer
-from seqwright.outputs.values import ValuesOutput
 from seqwright.runs import Run
 from seqwright.tasks.ensembles import EnsembleWires
 
@@ -36,7 +35,7 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Mappi
         raise RunError("an ensemble has several models, and one is looked into; load one run")
     if labels_series(run):
         return _inside_series(run, given, what)
-    if not (reads_text(run) or (what in THROUGH_TIME and isinstance(run.output, ValuesOutput))):
+    if not (reads_text(run) or (what in THROUGH_TIME and forecasts_series(run))):
         raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text; look is for models that do")
     sight = what if what is not None else "attention" if attends(run) else "units"
     if sight not in DRAWN:

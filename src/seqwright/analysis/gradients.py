@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import Notice, foretells, notice_by_warning, reads_text
+from seqwright.analysis.reading import Notice, forecasts_series, foretells, notice_by_warning, reads_text
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.devices import device_of, drawn_from
 from seqwright.errors import DataError, RunError, SettingError
@@ -19,7 +19,6 @@ from seqwright.layers.gradients import gradient_norms_within
 from seqwright.layers.initialisation import WAYS, initialise, quantiles, saturated, too_wide
 from seqwright.layers.recurrence import Weights
 from seqwright.layers.taps import listen, views
-from seqwright.outputs.values import ValuesOutput
 from seqwright.pictures.gradients import Reach
 from seqwright.pictures.initialisations import Beginning
 from seqwright.runs import Run, data_of, model_of
@@ -57,7 +56,7 @@ def last_steps(steps: int) -> list[int]:
 def passage_of(run: Run, given: Any, notice: Notice = notice_by_warning) -> Passage:
     """What a run reads: an example that is given, or windows of the series it was validated on."""
     wires = run.inputs
-    if isinstance(run.output, ValuesOutput):
+    if forecasts_series(run):
         rows = wires.input.encode(Part(data_of(run.recipe), "valid"))
         chosen = np.unique(np.linspace(0, len(rows.example_N) - 1, ROWS).round().astype(np.int64))
         batch: Any = wires.output.collate(wires.input.stack(rows.take(chosen, None)), None).to(device_of(run.model))

@@ -24,6 +24,7 @@ from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import listen
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.next_token import NextTokenOutput
+from seqwright.outputs.values import ValuesOutput
 from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
 
@@ -48,6 +49,11 @@ def reads_text(run: Run) -> bool:
 def foretells(run: Run) -> bool:
     """Whether a run says of every token of a text how probable it is: a language model."""
     return isinstance(run.output, NextTokenOutput)
+
+
+def forecasts_series(run: Run) -> bool:
+    """Whether a run continues series, so that windows of its own data can be read."""
+    return isinstance(run.output, ValuesOutput)
 
 
 def translates(run: Run) -> bool:
