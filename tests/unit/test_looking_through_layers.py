@@ -11,12 +11,13 @@ from torch import Tensor
 
 from seqwright.analysis.attention import maps_of
 from seqwright.analysis.lens import lens_of
-from seqwright.analysis.reading import row_of
+from seqwright.analysis.reading import joined_row, row_batch, row_of
 from seqwright.analysis.vectors import WordVectors, cosines_of
 from seqwright.batches.labelled import labelled
 from seqwright.batches.text import texts
 from seqwright.cli.looking.examples import example_of
 from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs import Given
 from seqwright.inputs.sentences import SentencesSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.recipe import recipe_from
@@ -165,6 +166,21 @@ def test_two_texts_are_read_in_one_row() -> None:
         example_of(a_gpt(), TEXTS)
     with pytest.raises(DataError, match="expected a text"):
         row_of(a_gpt(), PAIR, 120)
+
+
+def test_a_masked_text_is_looked_at_as_it_is_filled() -> None:
+    """The one way from rows to a batch, whether a document, a typed text or two."""
+    run = a_bert()
+    reads = run.inputs.reads_tokens
+    text = "the ___ bank is green"
+    seen, read = row_batch(run.inputs, [joined_row(reads, reads.parts(text))])
+    (filled,) = run.inputs.batches(Given([text])).once()
+    for name in ("input_BT", "real_BT", "segment_BT", "chosen_BT", "next_B"):
+        assert getattr(seen, name).tolist() == getattr(filled, name).tolist(), name
+    assert (seen.chosen_BT.sum(), read.before) == (1, 1)
+    pair, _ = row_batch(run.inputs, [joined_row(reads, reads.parts(PAIR))])
+    first, second = (len(each.split()) for each in TEXTS)
+    assert pair.segment_BT.tolist() == [[0] * (first + 2) + [1] * (second + 1)]
 
 
 def test_no_more_is_read_than_can_be_shown_or_than_fits(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,14 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Ids
-from seqwright.batches.labelled import labelled
 from seqwright.devices import device_of
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs.sentences import HOLE, SentencesInput
+from seqwright.inputs.sentences import HOLE
 from seqwright.inputs.spelling import Spelled, TokenInput, Words
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import listen
+from seqwright.models.bert import MaskedBert
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.outputs.values import ValuesOutput
@@ -77,7 +77,7 @@ def read_rows(model: nn.Module, inputs: Wires, rows: Sequence[Any], *, side: str
     if side == "target":
         raise SettingError("what a translation makes of its target depends on a source; choose --side source")
     batch, read = row_batch(inputs, rows)
-    if isinstance(inputs.input, SentencesInput):
+    if isinstance(model, MaskedBert):  # of which another program may have left out the output
         here.read(batch.to(device_of(model)))
     else:
         here(batch.to(device_of(model)), None)
@@ -86,9 +86,6 @@ def read_rows(model: nn.Module, inputs: Wires, rows: Sequence[Any], *, side: str
 
 def row_batch(inputs: Wires, rows: Sequence[Any]) -> tuple[Any, Read]:
     """Rows of tokens as a batch that a model reads, and what it reads of them."""
-    if isinstance(inputs.input, SentencesInput):
-        text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
-        return text, Read(text.input, 1)
     batch = inputs.output.collate(inputs.input.stack(rows), None)
     return batch, Read(batch.input, int(inputs.reads_tokens.begins))
 

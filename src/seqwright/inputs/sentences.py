@@ -14,6 +14,8 @@ from pydantic import Field
 
 from seqwright.batches import Ids, padded
 from seqwright.batches.sentences import (
+    UNASKED,
+    EpochRow,
     FullSentences,
     SentencePairs,
     SentenceRow,
@@ -157,6 +159,12 @@ class SentencesInput(DocumentInput[SentenceRow]):
                 "once: shorten it"
             )
         return row
+
+    def joined(self, texts: Sequence[Ids]) -> SentenceRow:
+        """The row of one text whose tokens are known, or of two."""
+        tokens = np.array([self.tokenizer.begin, *super().joined(texts), self.tokenizer.end])
+        second = len(texts[0]) + 2 if len(texts) > 1 else len(tokens)
+        return SentenceRow(EpochRow(tokens, second, UNASKED), 0, np.random.default_rng(0))
 
     def stack(self, rows: Sequence[SentenceRow]) -> Stacked:
         """`input_BT`, `real_BT`, `segment_BT`, `next_B` and `row_B`, with padding on the right."""
