@@ -8,6 +8,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from seqwright.data.relative_paths import for_run
 from seqwright.errors import RunError
 from seqwright.recipe import SECTIONS, Recipe, flattened, parsed, written
 from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
@@ -73,6 +74,7 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
             for part in PARTS:  # in place of what a training left that died before its first checkpoint
                 appear(aside / part, folder / part)
     resolved = recipe.resolved()
+    resolved["data"] = for_run(resolved["data"], folder)
     resolved["sha256"] = {**(resolved_of(folder).get("sha256", {}) if resumed else {}), **sha256}
     write_whole(folder / "resolved.toml", written(resolved))
     if text and not resumed:

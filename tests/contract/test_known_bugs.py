@@ -1,6 +1,7 @@
 """What once was broken and is no promise of a single task; what still is must fail until it is mended."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from seqwright.comparison import stages, work
 from seqwright.conversion import is_hugging_face
 from seqwright.errors import DataError
 from seqwright.recipe import read_recipe
+from seqwright.run_folders import resolved_of
 from seqwright.runs import open_run, train
 from tests.contract import wing
 from tests.contract.tiny_tasks import TINY, Tiny
@@ -70,6 +72,28 @@ def test_whether_a_folder_is_of_transformers_is_asked_by_a_string_and_so_is_a_ru
     workshop.enter(CLASSIFICATION, monkeypatch)
     assert not is_hugging_face("run")
     assert read_recipe("tiny.toml", run="run").task == "text-classification"
+
+
+def test_a_run_holds_no_absolute_path_and_moves_with_its_data(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    workshop.enter(CLASSIFICATION, monkeypatch)
+    data, elsewhere = tmp_path / "one" / "data", tmp_path / "elsewhere"
+    shutil.copytree(".", data, ignore=shutil.ignore_patterns("run*"))
+    (tmp_path / "one" / "linked").symlink_to(tmp_path / "one" / "deep", target_is_directory=True)
+    (tmp_path / "one" / "deep").mkdir()
+    elsewhere.mkdir()
+    parts = [f"data.{part}={data / part}.tsv" for part in ("train", "valid", "test")]
+    recipe = read_recipe("tiny.toml", ["training.steps=2", *parts])
+    for name in ("run", "linked/runs/run"):
+        scores = train(recipe, tmp_path / "one" / name).evaluate("test").scores
+        plain = resolved_of(tmp_path / "one" / name)["data"]
+        assert not any(Path(plain[part]).is_absolute() for part in ("train", "valid", "test"))
+    (tmp_path / "one").rename(tmp_path / "two")
+    (tmp_path / "two" / "linked").unlink()
+    monkeypatch.chdir(elsewhere)
+    for name in ("run", "deep/runs/run"):
+        assert open_run(tmp_path / "two" / name).evaluate("test").scores == scores
 
 
 def test_opening_a_run_leaves_the_number_of_threads_alone(
