@@ -16,7 +16,7 @@ from seqwright.lineage import LINEAGE, MODELS
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "seqwright"
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
-TABLES = {"kinds.py", "lineage.py", "tasks.py"}  # where the names of tasks are defined
+TABLES = {"kinds.py", "lineage.py"}  # where the names of tasks are defined
 SLOW = {"torch", "sklearn", "scipy", "matplotlib"}  # to import
 
 # What each room (a folder) may import of the package beside itself: modules of the root, other rooms, or their modules.
