@@ -23,7 +23,7 @@ from seqwright.data.examples import PartName
 from seqwright.data.files import expanded
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
-from seqwright.devices import Precision, cores, keep_freed_memory, training_device
+from seqwright.devices import Precision, cores, drawn_from, keep_freed_memory, training_device
 from seqwright.errors import RunError, SettingError, instead
 from seqwright.fingerprints import fingerprint_of, fingerprints_of, teacher_key
 from seqwright.found_rates import with_found_rate
@@ -171,8 +171,8 @@ def data_of(recipe: Recipe) -> Any:
 def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
     """A new model, its weights drawn from the recipe's seed."""
     kind = chosen("model", recipe.model.kind, recipe.task)
-    torch.manual_seed(recipe.training.seed)
-    return kind.load(kind.thing)(recipe.model, **sizes)  # type: ignore[no-any-return]
+    with drawn_from(recipe.training.seed):
+        return kind.load(kind.thing)(recipe.model, **sizes)  # type: ignore[no-any-return]
 
 
 def weights_of(recipe: Recipe) -> str | None:
@@ -190,8 +190,8 @@ def source_of(recipe: Recipe) -> Run | None:
 def objective_of(recipe: Recipe, sizes: Mapping[str, Any] | None = None) -> Objective:
     """The objective a recipe names; what it learns itself is drawn from the recipe's seed."""
     kind = chosen("objective", recipe.objective.kind, recipe.task)
-    torch.manual_seed(recipe.training.seed)
-    return kind.load(kind.thing)(recipe.objective, **(sizes or {}))  # type: ignore[no-any-return]
+    with drawn_from(recipe.training.seed):
+        return kind.load(kind.thing)(recipe.objective, **(sizes or {}))  # type: ignore[no-any-return]
 
 
 def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
@@ -341,7 +341,8 @@ def write_run(
 
 
 def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str], None] = warnings.warn) -> Run:
-    """Open a run for use: its best checkpoint, else the last. Nothing of the process changes, such as its threads.
+    """Open a run for use: its best checkpoint, else the last. Nothing of the process changes: not its threads,
+    nor what torch draws next.
 
     If that one is damaged, the newest whole one serves, and `notice` is told.
     """

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from seqwright.comparison.prediction_files import read_header
 from seqwright.comparison.settings import Budget, ComparisonSettings, RowSettings, slug
+from seqwright.data.relative_paths import beside_run
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.inputs.source_text import SourceTextSettings
@@ -126,7 +127,7 @@ def _trained(
 
 def _opened(settings: ComparisonSettings, given: RowSettings) -> ComparisonRow:
     run = Path(str(given.run)).expanduser()
-    plain = resolved_of(run)
+    plain = beside_run(resolved_of(run), run)
     plain.pop("sha256", None)
     recipe = recipe_from({**plain, "data": changed_data(plain["data"], settings.data)}, name=run.name)
     return ComparisonRow(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))

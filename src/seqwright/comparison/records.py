@@ -5,7 +5,7 @@ that the version before did not know had its usual value.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,12 @@ class Records:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def found(
-        self, name: str, stage: str, made_by: Found, usual: Mapping[str, Any], regardless: Collection[str] = ()
-    ) -> Found | None:
-        """What a stage of a trial found under the same settings, if it did.
-
-        `usual` are the values of settings that may be left out, `regardless` names some that make no difference.
-        """
+    def found(self, name: str, stage: str, made_by: Found, regardless: Collection[str] = ()) -> Found | None:
+        """What a stage of a trial found under the same settings, if it did, `regardless` of some."""
         entry = self._read(name).get(stage)
         if entry is None:
             return None
-        before, now = ({**usual, **flattened(each)} for each in (entry["made_by"], _plain(made_by)))
+        before, now = (flattened(each) for each in (entry["made_by"], _plain(made_by)))
         changed = {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
         return dict(entry["found"]) if changed <= {*regardless} else None
 

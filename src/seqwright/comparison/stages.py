@@ -16,7 +16,6 @@ from seqwright.comparison.plan import ComparisonRow, Plan, Trial, refuse_another
 from seqwright.comparison.records import Found, Records
 from seqwright.errors import UserError
 from seqwright.recipe import Recipe
-from seqwright.run_folders import usual_settings
 from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
 from seqwright.training.interruption import Interruption
 
@@ -95,7 +94,7 @@ class Stages:
         trial = row.trials[0]
         resolved = trial.recipe.resolved()
         made_by = {**resolved, "timed": trial.trained}
-        found = self.records.found(trial.name, "measured", made_by, usual_settings(trial.recipe), IMMATERIAL)
+        found = self.records.found(trial.name, "measured", made_by, IMMATERIAL)
         if found is None:
             self.say(f"{title}: measuring")
             try:
@@ -130,7 +129,7 @@ class Stages:
         if not steps_on_disk(trial.folders[0]):
             return None
         alike = IMMATERIAL | {"training.threads"}
-        return self.records.found(trial.name, "trained", recipe.resolved(), usual_settings(recipe), regardless=alike)
+        return self.records.found(trial.name, "trained", recipe.resolved(), alike)
 
     def _attempt(self, progress: TrialProgress, title: str, left: float) -> None:
         """Train and evaluate a trial; what the user can cause stops this row and no other."""
@@ -164,8 +163,7 @@ class Stages:
         }
         made_by = {**asked, "of": _origin(trial)}
         answers = self.records.answers(trial.name)
-        usual = usual_settings(trial.recipe)
-        found = self.records.found(trial.name, "evaluated", made_by, usual) if _numbered(answers) else None
+        found = self.records.found(trial.name, "evaluated", made_by) if _numbered(answers) else None
         if found is None:
             self.records.folder.mkdir(parents=True, exist_ok=True)
             job = {**asked, "answers": str(answers)}

@@ -67,8 +67,9 @@ class VectorInput(Input[GivenText, Codes]):
         return {"vector_BX": torch.from_numpy(self.vectors.vectors(np.stack(rows)).astype(np.float32, copy=False))}
 
     def parse(self, given: Any) -> GivenText:
-        """A number, a label, or several numbers: a tuple, or with commas between them."""
-        text = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
+        """A number, a label, or several numbers: a tuple, an array, or with commas between them."""
+        several = isinstance(given, tuple) or (isinstance(given, np.ndarray) and given.ndim)
+        text = ",".join(map(str, given)) if several else str(given)
         self.vectors.code(text)
         return GivenText(text, "")
 
@@ -84,11 +85,11 @@ class VectorInput(Input[GivenText, Codes]):
         """The numbers of a vector."""
         return {"inputs": self.vectors.size}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write how vectors are made."""
-        save_json(folder / "vectors.json", plain_vectors(self.vectors))
+        save_json(Path(folder, "vectors.json"), plain_vectors(self.vectors))
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
-        return load_json(folder / "vectors.json", lambda plain: cls(from_plain(plain)))
+        return load_json(Path(folder, "vectors.json"), lambda plain: cls(from_plain(plain)))

@@ -6,7 +6,7 @@ B batch · N rows · C classes
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -51,6 +51,7 @@ NOTHING = Classification("", 0.0, {}, {})
 class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
     """Each label with the number of its training examples; none has any where the model was trained elsewhere."""
 
+    most: int | None = field(default=None, compare=False)  # labels whose probability a prediction has; None: all
     file: ClassVar[str] = "labels.json"
 
     @classmethod
@@ -105,7 +106,7 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
         # Between equals the order of the labels decides, as everywhere.
         ranked = sorted(zip(self.labels, np.exp(logp_C).tolist(), strict=True), key=lambda pair: -pair[1])
         losses = {label: -logp for label, logp in zip(self.labels, logp_C, strict=True)}
-        return Classification(*ranked[0], dict(ranked), losses)
+        return Classification(*ranked[0], dict(ranked[: self.most]), losses)
 
     def combined(self, predictions: Sequence[Classification]) -> Classification:
         """The mean of the probabilities."""
@@ -113,6 +114,10 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
             return NOTHING
         logp_NC = [[-each.losses[label] for label in self.labels] for each in predictions]
         return self._classification((np.logaddexp.reduce(logp_NC) - np.log(len(logp_NC))).tolist())
+
+    def ranking(self, top: int) -> Self:
+        """The likeliest labels."""
+        return replace(self, most=top)
 
     # ------------------------------------------------------------------------------------------------ scores
 

@@ -78,10 +78,10 @@ class Wires:
         """Both as they go with the checkpoint of a step."""
         return replace(self, output=self.output.calibrated_at(step))
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write both into a run folder."""
-        self.input.save(folder / "input")
-        self.output.save(folder / "output")
+        self.input.save(Path(folder, "input"))
+        self.output.save(Path(folder, "output"))
 
     def sizes(self) -> dict[str, Any]:
         """What a model between the two is built with."""
