@@ -1,5 +1,6 @@
 """Small valid files of every kind that is read, for the fuzzing to damage."""
 
+import gzip
 import io
 import json
 import math
@@ -7,6 +8,7 @@ import os
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -105,6 +107,33 @@ def journal_file() -> bytes:
     """Three steps and a validation."""
     train = [{"step": i, "event": "train", "loss": 1 / i, "rate": 0.1, "norm": 0.5, "epoch": 0} for i in (1, 2, 3)]
     return lines(map(json.dumps, [*train, {"step": 3, "event": "valid", "loss": 0.3, "bleu": 12.5, "epoch": 0}]))
+
+
+AGAIN = b"""part = "valid"
+threads = 1
+resamples = 40
+[[rows]]
+name = "r"
+predictions = "p.jsonl.gz"
+"""
+
+
+def compared_files() -> Files:
+    """A comparison of a file of predictions."""
+    from seqwright.data.cards import opened_data
+    from seqwright.recipe import recipe_from
+
+    with TemporaryDirectory() as home, chdir(home):
+        Path("a.csv").write_bytes(labelled(","))
+        recipe = recipe_from({"task": "text-classification", "data": {"train": "a.csv", "valid": "30%"}})
+        data = opened_data(recipe.data, "labelled")
+        examples = list(data.examples("valid"))
+        header = {"predictions": 1, "kind": "label", "examples": len(examples), "part": "valid", "parameters": 5}
+        header |= {"sha256": data.fingerprint("valid"), "training": {"steps": 2, "tokens": 9, "seconds": 1.5}}
+        header |= {"scores": {"accuracy": 50.0, "macro_f1": 40.0}, "recipe": recipe.resolved()}
+    predicted = [{"example": number, "predicted": "animal"} for number in range(len(examples))]
+    packed = gzip.compress(lines(map(json.dumps, [header, *predicted])), mtime=0)
+    return {"a.csv": labelled(","), "again.toml": AGAIN, "p.jsonl.gz": packed}
 
 
 CACHED = [[i, i + 1] for i in range(7)]

@@ -8,9 +8,11 @@ import gzip
 import io
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from benchmarks.fuzz_files import (
     CACHED,
@@ -30,6 +32,7 @@ from benchmarks.fuzz_files import (
     Files,
     arpa_file,
     cached,
+    compared_files,
     journal_file,
     labelled,
     lines,
@@ -86,8 +89,6 @@ def aligned(folder: Path) -> None:
 
 def given_to_a_verb(name: str, folder: Path) -> None:
     """A table that a classifier is to read, and write back."""
-    from contextlib import redirect_stderr
-
     from seqwright.cli.tables import given_table
     from seqwright.data.labelled import LabelledFilesSettings
     from seqwright.data.tables import Usual
@@ -151,6 +152,19 @@ def compared(folder: Path) -> None:
     read_comparison(str(folder / "a.toml"))
 
 
+def compared_again(folder: Path) -> None:
+    """A comparison of a file of predictions; what is not there is written whole."""
+    from seqwright.cli.comparing import compare_rows
+    from seqwright.comparison import stages, work
+
+    for name, content in COMPARED_FILES().items():
+        if not (folder / name).exists():
+            (folder / name).write_bytes(content)
+    quiet = redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO())
+    with chdir(folder), quiet[0], quiet[1], suppress(SystemExit), patch.object(stages, "done", work._done):
+        compare_rows("again.toml", Path("runs"), dry_run=False, as_json=False)
+
+
 def arpa(folder: Path) -> None:
     """N-grams of another program, with a sentence scored by them."""
     import numpy as np
@@ -196,6 +210,7 @@ def token_cache(folder: Path) -> None:
             raise AssertionError("a damaged entry was taken for whole")
 
 
+COMPARED_FILES = cache(compared_files)
 STEPS: dict[str, Any] = {"valid": 7, "history": 3, "horizon": 2, "time": "date"}
 
 READERS: dict[str, FileReader] = {
@@ -270,6 +285,7 @@ READERS: dict[str, FileReader] = {
     "recipe": FileReader(lambda: {"a.toml": b'base = "b.toml"\ntask = "translation"\n', "b.toml": RECIPE}, recipe),
     "overrides": FileReader(lambda: {"words.txt": OVERRIDES}, overridden),
     "comparison": FileReader(lambda: {"a.toml": COMPARISON}, compared),
+    "predictions": FileReader(lambda: {"p.jsonl.gz": COMPARED_FILES()["p.jsonl.gz"]}, compared_again),
     "arpa": FileReader(lambda: {"a.arpa": arpa_file()}, arpa),
     "alignments": FileReader(lambda: {"a.align": lines(["0-0 1?2", "", "3-4"])}, alignments),
     "journal": FileReader(lambda: {"journal.jsonl": journal_file()}, journal),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, AnyStr, cast
 
 from seqwright.data.limits import file_limits
-from seqwright.errors import DataError, MissingFileError, SettingError, by_setting, nearest
+from seqwright.errors import DataError, MissingFileError, SettingError, brief, by_setting, nearest
 
 UTF_8 = "utf-8"
 ZIP = ".zip"
@@ -195,7 +195,11 @@ def existing(name: str) -> Path:
 def expanded(name: str | Path) -> Path:
     """A path with the user's folder in place of `~`, or that of another user whom the system knows."""
     try:
-        return Path(name).expanduser()
+        path = Path(name).expanduser()
+        path.exists()  # which no file of an endless name can be asked
+        return path
+    except OSError as error:
+        raise DataError(f"{brief(str(name))} cannot be read: {error.strerror}") from error
     except RuntimeError as error:
         raise DataError(f"{name} begins with ~, but the folder of that user is not known: write it out") from error
 

@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
+from benchmarks.fuzz_files import compared_files
 from seqwright.cli.comparing import compare_rows
 from seqwright.comparison import stages, work
 from seqwright.comparison.plan import planned
+from seqwright.comparison.prediction_files import read_predictions
+from seqwright.comparison.predictions import KINDS
 from seqwright.comparison.results import results
 from seqwright.comparison.settings import read_comparison
+from seqwright.data.labelled import Example
 from seqwright.errors import UserError
 
 COMMON = """
@@ -129,6 +133,48 @@ def test_what_does_not_fit_is_told(home: Path) -> None:
         failure('[[rows]]\npredictions = "none.jsonl.gz"\n')
     with pytest.raises(UserError, match=r"row 'narrow' is a file of predictions, which can join no other"):
         failure(again("narrow", "wide") + '[[rows]]\nname = "x"\nensemble = ["narrow", "wide"]\n')
+
+
+Plain = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda header: {"kind": ["a"]},
+        lambda header: {"decoding": 5},
+        lambda header: {"parameters": 10**400},
+        lambda header: {"training": 5},
+        lambda header: {"training": {"steps": 2, "tokens": 9}},
+        lambda header: {"training": {**header["training"], "tokens": "9"}},
+        lambda header: {"recipe": {**header["recipe"], "model": 1.5}},
+        lambda header: {"recipe": {**header["recipe"], "data": [1]}},
+    ],
+)
+def test_a_first_line_that_says_something_else_is_refused(
+    wrong: Callable[[Plain], Plain], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    packed = compared_files()["p.jsonl.gz"]
+    header, *lines = gzip.decompress(packed).decode().splitlines()
+    plain = json.loads(header)
+    Path("p.jsonl").write_text("\n".join([json.dumps(plain | wrong(plain)), *lines]))
+    with pytest.raises(UserError, match="is no file of predictions that this version"):
+        read_predictions(Path("p.jsonl"))
+
+
+def test_predictions_of_no_kind_are_not_scored_again(home: Path) -> None:
+    for name, content in compared_files().items():
+        Path(name).write_bytes(content)
+    header, *lines = gzip.decompress(Path("p.jsonl.gz").read_bytes()).decode().splitlines()
+    plain = {name: value for name, value in json.loads(header).items() if name != "kind"}
+    Path("p.jsonl.gz").write_bytes(gzip.compress("\n".join([json.dumps(plain), *lines]).encode()))
+    assert "no example alone can score again" in failure(Path("again.toml").read_text())
+
+
+@pytest.mark.parametrize("value", [10**400, float("nan"), float("inf"), True, "1"], ids=["huge", *"nits"])
+def test_what_is_no_finite_number_is_no_prediction_of_one(value: object) -> None:
+    assert KINDS["value"].answer({"predicted": value}, Example("a", "1")) is None
 
 
 def test_a_damaged_file_is_told(home: Path) -> None:

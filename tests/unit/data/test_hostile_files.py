@@ -15,7 +15,7 @@ import pytest
 
 from seqwright.data.alignments import read_alignments
 from seqwright.data.described import DescribedFiles, DescribedFilesSettings
-from seqwright.data.files import lines
+from seqwright.data.files import expanded, lines
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings
 from seqwright.data.labels import class_counts
 from seqwright.data.limits import VARIABLE, Limits, file_limits
@@ -160,6 +160,11 @@ def test_a_word_of_an_arpa_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> 
     path.write_bytes(b"\\data\\\nngram 1=2\n\n\\1-grams:\n-0.5\tr\xe9d\n-0.5\t</s>\n\n\\end\\\n")
     with pytest.raises(DataError, match=r"a\.arpa has the word b'r\\xe9d', which is not UTF-8; convert the file"):
         read_words(path)
+
+
+def test_a_name_that_no_file_can_have_is_told() -> None:
+    with pytest.raises(DataError, match=r"'aaa.*… cannot be read: File name too long"):
+        expanded("a" * 5000)
 
 
 def test_the_folder_of_nobody_is_told() -> None:
