@@ -140,7 +140,7 @@ def _label(line: Line, example: Any) -> Line | None:
 def _tags(line: Line, sentence: Any) -> Line | None:
     tags, predicted = list(sentence.tags), line.get("predicted")
     whole = isinstance(predicted, list) and all(isinstance(tag, str) for tag in predicted)
-    return {"tags": tags, "predicted": predicted} if whole and len(predicted or ()) in {len(tags), 0} else None
+    return {"tags": tags, "predicted": predicted} if whole and len(predicted or ()) == len(sentence.words) else None
 
 
 def _span(line: Line, question: Any) -> Line | None:

@@ -17,6 +17,7 @@ from seqwright.comparison.predictions import KINDS
 from seqwright.comparison.results import results
 from seqwright.comparison.settings import read_comparison
 from seqwright.data.labelled import Example
+from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import UserError
 
 COMMON = """
@@ -175,6 +176,13 @@ def test_predictions_of_no_kind_are_not_scored_again(home: Path) -> None:
 @pytest.mark.parametrize("value", [10**400, float("nan"), float("inf"), True, "1"], ids=["huge", *"nits"])
 def test_what_is_no_finite_number_is_no_prediction_of_one(value: object) -> None:
     assert KINDS["value"].answer({"predicted": value}, Example("a", "1")) is None
+
+
+def test_every_word_has_a_predicted_tag_whether_its_own_is_known_or_not() -> None:
+    answer = KINDS["tags"].answer
+    assert answer({"predicted": []}, TaggedSentence(("red", "cat"), ("O", "O"))) is None
+    unknown = answer({"predicted": ["O", "O"]}, TaggedSentence(("red", "cat"), ()))
+    assert unknown == {"tags": [], "predicted": ["O", "O"]}
 
 
 def test_a_damaged_file_is_told(home: Path) -> None:
