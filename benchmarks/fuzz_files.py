@@ -160,6 +160,13 @@ def cached() -> Files:
             os.environ.update({} if before is None else {"SEQWRIGHT_CACHE": before})
 
 
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """Files below a folder, with the folders that they lie in."""
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+
+
 def contents(folder: Path) -> Files:
     """Every file of a folder, but for locks."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
