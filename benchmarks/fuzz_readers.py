@@ -6,11 +6,13 @@ import one, and what they damage is a whole folder, a file of it in each case.
 
 import gzip
 import io
+import json
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -33,6 +35,7 @@ from benchmarks.fuzz_files import (
     arpa_file,
     cached,
     compared_files,
+    contents,
     journal_file,
     labelled,
     lines,
@@ -42,6 +45,7 @@ from benchmarks.fuzz_files import (
     tarred,
     waves,
     workbook,
+    write_files,
     zipped,
 )
 
@@ -152,17 +156,35 @@ def compared(folder: Path) -> None:
     read_comparison(str(folder / "a.toml"))
 
 
-def compared_again(folder: Path) -> None:
-    """A comparison of a file of predictions; what is not there is written whole."""
+def compared_again(folder: Path) -> bytes:
+    """The rows of a comparison of a file of predictions; what is not there is written whole."""
     from seqwright.cli.comparing import compare_rows
     from seqwright.comparison import stages, work
 
-    for name, content in COMPARED_FILES().items():
-        if not (folder / name).exists():
-            (folder / name).write_bytes(content)
+    write_files({name: content for name, content in COMPARED().items() if not (folder / name).exists()}, folder)
     quiet = redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO())
     with chdir(folder), quiet[0], quiet[1], suppress(SystemExit), patch.object(stages, "done", work._done):
         compare_rows("again.toml", Path("runs"), dry_run=False, as_json=False)
+    return json.dumps(json.loads((folder / "runs/again/table.json").read_text())["rows"]).encode()
+
+
+@cache
+def compared_whole() -> Files:
+    """The records of such a comparison, and the rows of its table."""
+    with TemporaryDirectory() as home:
+        rows = compared_again(Path(home))
+        return {**contents(Path(home) / RECORDS), "rows": rows}
+
+
+def kept_records() -> Files:
+    """The records of such a comparison."""
+    return {f"{RECORDS}/{name}": content for name, content in compared_whole().items() if name != "rows"}
+
+
+def recorded(folder: Path) -> None:
+    """A comparison whose records are damaged finds the same again."""
+    if compared_again(folder) != compared_whole()["rows"]:
+        raise AssertionError("damaged records were taken for whole")
 
 
 def arpa(folder: Path) -> None:
@@ -210,7 +232,7 @@ def token_cache(folder: Path) -> None:
             raise AssertionError("a damaged entry was taken for whole")
 
 
-COMPARED_FILES = cache(compared_files)
+COMPARED, RECORDS = cache(compared_files), "runs/again/records"
 STEPS: dict[str, Any] = {"valid": 7, "history": 3, "horizon": 2, "time": "date"}
 
 READERS: dict[str, FileReader] = {
@@ -285,7 +307,8 @@ READERS: dict[str, FileReader] = {
     "recipe": FileReader(lambda: {"a.toml": b'base = "b.toml"\ntask = "translation"\n', "b.toml": RECIPE}, recipe),
     "overrides": FileReader(lambda: {"words.txt": OVERRIDES}, overridden),
     "comparison": FileReader(lambda: {"a.toml": COMPARISON}, compared),
-    "predictions": FileReader(lambda: {"p.jsonl.gz": COMPARED_FILES()["p.jsonl.gz"]}, compared_again),
+    "predictions": FileReader(lambda: {"p.jsonl.gz": COMPARED()["p.jsonl.gz"]}, compared_again),
+    "records": FileReader(kept_records, recorded),
     "arpa": FileReader(lambda: {"a.arpa": arpa_file()}, arpa),
     "alignments": FileReader(lambda: {"a.align": lines(["0-0 1?2", "", "3-4"])}, alignments),
     "journal": FileReader(lambda: {"journal.jsonl": journal_file()}, journal),

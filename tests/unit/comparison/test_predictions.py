@@ -16,7 +16,7 @@ from seqwright.comparison.prediction_files import read_predictions
 from seqwright.comparison.predictions import KINDS
 from seqwright.comparison.results import results
 from seqwright.comparison.settings import read_comparison
-from seqwright.data.labelled import Example
+from seqwright.data.labelled_tables import Example
 from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import UserError
 
@@ -113,14 +113,42 @@ def test_the_same_predictions_are_the_same_bytes(home: Path) -> None:
     assert Path(FILES.format("wide")).read_bytes() == before
 
 
-def test_answers_of_the_version_before_are_made_again(home: Path) -> None:
-    compare("first", BOTH)
-    path = Path("runs/first/records/wide-seed-1.jsonl")
-    answers = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    path.write_text("".join(json.dumps({k: v for k, v in a.items() if k != "example"}) + "\n" for a in answers))
-    before = Path(FILES.format("wide")).read_bytes()
-    compare("first", BOTH)
-    assert Path(FILES.format("wide")).read_bytes() == before
+def answers_cut_short(record: Path) -> None:
+    path = record.with_suffix(".jsonl")
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def answers_gone(record: Path) -> None:
+    record.with_suffix(".jsonl").unlink()
+
+
+def nothing_found(record: Path) -> None:
+    entries = json.loads(record.read_text())
+    record.write_text(json.dumps(entries | {"evaluated": entries["evaluated"] | {"found": {}}}))
+
+
+def another_score(record: Path) -> None:
+    record.write_text(record.read_text().replace('"accuracy": ', '"accuracy": 1'))
+
+
+def no_json(record: Path) -> None:
+    record.write_text(record.read_text()[:-9])
+
+
+@pytest.mark.parametrize("damage", [answers_cut_short, answers_gone, nothing_found, another_score, no_json])
+def test_a_row_whose_records_are_damaged_is_evaluated_again(
+    damage: Callable[[Path], None], home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, content in compared_files().items():
+        Path(name).write_bytes(content)
+    whole, record = compare("again", Path("again.toml").read_text()), Path("runs/again/records/r.json")
+    before = record.read_bytes(), record.with_suffix(".jsonl").read_bytes()
+    capfd.readouterr()
+    damage(record)
+    assert compare("again", Path("again.toml").read_text()) == whole
+    assert "records/r.json is damaged, or what it speaks of: r is evaluated again" in capfd.readouterr().err
+    assert json.loads(record.read_text())["evaluated"] == json.loads(before[0])["evaluated"]
+    assert record.with_suffix(".jsonl").read_bytes() == before[1]
 
 
 def test_what_does_not_fit_is_told(home: Path) -> None:
