@@ -1,6 +1,7 @@
 """Small valid files of every kind that is read, for the fuzzing to damage."""
 
 import gzip
+import hashlib
 import io
 import json
 import math
@@ -210,6 +211,16 @@ decoding.beam=
 input.tokenizer="bpe"
 training.rate=find
 """
+GRAPHS: Files = {"encoder.onnx": b"no graph" * 99, "tokenizer.json": b"{}"}
+CARD_OF_GRAPHS = json.dumps(
+    {
+        "format": 1,
+        "graphs": {"encoder": {"file": "encoder.onnx", "inputs": {}, "outputs": {}}},
+        "tokenizer": "tokenizer.json",
+        "target_tokenizer": "tokenizer.json",
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in GRAPHS.items()},
+    }
+).encode()
 CONLL = lines(
     "\n".join(f"{w}\tX\t{'B-a' if w in {'cat', 'dog'} else 'O'}" for w in text.split()) + "\n" for text in TEXTS
 )

@@ -18,10 +18,12 @@ from unittest.mock import patch
 
 from benchmarks.fuzz_files import (
     CACHED,
+    CARD_OF_GRAPHS,
     COMPARISON,
     CONLL,
     CONLLU,
     DICTIONARY,
+    GRAPHS,
     LABELS,
     OVERRIDES,
     RECIPE,
@@ -202,6 +204,16 @@ def arpa(folder: Path) -> None:
         raise AssertionError("a probability is no number")
 
 
+def graphs(folder: Path) -> None:
+    """A folder of ONNX graphs: what its card names is as it was written."""
+    from seqwright.interchange.onnx import read_onnx
+
+    found = read_onnx(folder)
+    for graph in found.card["graphs"].values():
+        if (folder / graph["file"]).read_bytes() != GRAPHS[graph["file"]]:
+            raise AssertionError("a damaged graph was taken for whole")
+
+
 def alignments(folder: Path) -> None:
     """Links in Pharaoh's format."""
     from seqwright.data.alignments import read_alignments
@@ -310,6 +322,7 @@ READERS: dict[str, FileReader] = {
     "predictions": FileReader(lambda: {"p.jsonl.gz": COMPARED()["p.jsonl.gz"]}, compared_again),
     "records": FileReader(kept_records, recorded),
     "arpa": FileReader(lambda: {"a.arpa": arpa_file()}, arpa),
+    "onnx": FileReader(lambda: {**GRAPHS, "seqwright-onnx.json": CARD_OF_GRAPHS}, graphs),
     "alignments": FileReader(lambda: {"a.align": lines(["0-0 1?2", "", "3-4"])}, alignments),
     "journal": FileReader(lambda: {"journal.jsonl": journal_file()}, journal),
     "token-cache": FileReader(cached, token_cache),
