@@ -8,6 +8,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from seqwright.data.files import whole_text
 from seqwright.errors import RunError
 from seqwright.recipe import SECTIONS, Recipe, flattened, parsed, written
 from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
@@ -152,7 +153,7 @@ def refuse_other_data(folder: Path, sha256: Mapping[str, str]) -> None:
 def resolved_of(folder: Path) -> dict[str, Any]:
     """The settings a run was trained with."""
     try:
-        return parsed((folder / "resolved.toml").read_text(encoding="utf-8"), str(folder / "resolved.toml"))
+        return parsed(whole_text(folder / "resolved.toml"), str(folder / "resolved.toml"))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RunError(f"{folder} is not a run folder: it has no resolved.toml; train one first") from error
     except OSError as error:

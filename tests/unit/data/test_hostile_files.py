@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from seqwright.comparison.settings import read_comparison
 from seqwright.data.alignments import read_alignments
 from seqwright.data.described import DescribedFiles, DescribedFilesSettings
 from seqwright.data.files import expanded, lines
@@ -24,9 +25,12 @@ from seqwright.data.rows import cells
 from seqwright.data.series_tables import read_table
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.data.times import rhythm
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, RunError, SettingError
 from seqwright.interchange.arpa import read_words
 from seqwright.interchange.weight_files import read_json
+from seqwright.recipe import read_recipe
+from seqwright.run_folders import resolved_of
+from seqwright.training.journal import Journal
 
 FILE = Path("mine.csv")
 COLUMNS = dict.fromkeys(("question", "context", "answer", "start"))
@@ -120,6 +124,47 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.csv")
     with pytest.raises(DataError, match="is no file but a pipe or a device"):
         read_table(tmp_path / "a.csv", None, None)
+
+
+READ_WHOLE: list[tuple[str, Callable[[Path], object]]] = [
+    ("mine.toml", read_recipe),
+    ("mine.toml", lambda path: read_comparison(str(path))),
+    ("resolved.toml", lambda path: resolved_of(path.parent)),
+]
+
+
+@pytest.mark.parametrize(("name", "read"), READ_WHOLE, ids=["recipe", "comparison", "run"])
+@pytest.mark.parametrize("device", [False, True])
+def test_settings_are_not_read_from_a_pipe_or_a_device(
+    name: str, read: Callable[[Path], object], device: bool, tmp_path: Path
+) -> None:
+    (tmp_path / name).symlink_to("/dev/zero") if device else os.mkfifo(tmp_path / name)
+    with pytest.raises(DataError, match=rf"{name} is no file but a pipe or a device"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize(("name", "read"), READ_WHOLE, ids=["recipe", "comparison", "run"])
+def test_settings_are_a_document(
+    name: str, read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_text('task = "translation"\n' * 9)
+    monkeypatch.setenv(VARIABLE, "document=100")
+    with pytest.raises(DataError, match=rf"{name} .*set {VARIABLE}=document=200"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("device", [False, True])
+def test_a_journal_is_not_read_from_a_pipe_or_a_device(device: bool, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.symlink_to("/dev/zero") if device else os.mkfifo(path)
+    with pytest.raises(RunError, match=r"journal\.jsonl is no file, expected the journal of a run"):
+        Journal(path).cut_back(3)
+
+
+def test_a_line_of_a_journal_that_never_ends_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqwright.training.journal.LONGEST", 20)
+    (tmp_path / "journal.jsonl").write_text('{"step": 1}\n{"step": 2, "event": "train"}\n{"step": 3}\n')
+    assert Journal(tmp_path / "journal.jsonl").lines() == [{"step": 1}]
 
 
 def test_a_damaged_gzip_file_that_is_not_utf_8_is_told_as_damaged(tmp_path: Path) -> None:
