@@ -7,10 +7,14 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from seqwright.comparison.settings import read_comparison
@@ -416,15 +420,47 @@ def workbook_bomb(folder: Path) -> Path:
     return path
 
 
+def parquet_bomb(folder: Path) -> Path:
+    """A text of 300 MiB."""
+    plain: dict[str, Any] = {"use_dictionary": False, "write_statistics": False}
+    table = pyarrow.table({"text": ["a" * (300 * MEBIBYTE)], "label": ["x"]})
+    pyarrow.parquet.write_table(table, folder / "a.parquet", compression="zstd", **plain)
+    return folder / "a.parquet"
+
+
+class Letters(io.RawIOBase):
+    """So many bytes that are never held."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def read(self, size: int = -1) -> bytes:
+        given = min(size, self.left)
+        self.left -= given
+        return b"a" * given
+
+
+def tar_bomb(folder: Path) -> Path:
+    """A text of 300 MiB below a label."""
+    with tarfile.open(folder / "a.tar.gz", "w:gz", compresslevel=1) as archive:
+        info = tarfile.TarInfo("label/one.txt")
+        info.size = 300 * MEBIBYTE
+        archive.addfile(info, Letters(info.size))
+    return folder / "a.tar.gz"
+
+
 SCRIPT = """
 import resource, sys
 from pathlib import Path
+from typing import Any
+from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.rows import cells
 from seqwright.errors import DataError
-import openpyxl
+import openpyxl, pyarrow.parquet
+path = Path(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    for _ in cells(Path(sys.argv[1])):
+    for _ in LabelFolders(path, "utf-8").examples() if path.suffixes == [".tar", ".gz"] else cells(path):
         pass
 except DataError as error:
     print(error)
@@ -438,6 +474,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         (gzip_bomb, "a.csv.gz:1 is a line of more than 67,108,864 bytes"),
         (zip_bomb, "a.zip:1 is a line of more than 67,108,864 bytes"),
         (workbook_bomb, "a.xlsx has more than 268,435,456 characters or bytes"),
+        (parquet_bomb, "a.parquet, column 'text', has more than 268,435,456 characters or bytes"),
+        (tar_bomb, "a.tar.gz has more than 268,435,456 characters or bytes"),
     ],
 )
 def test_a_bomb_is_refused_before_memory_is_used(bomb: Callable[[Path], Path], sentence: str, tmp_path: Path) -> None:
