@@ -84,6 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "metrics",
         "outputs",
         "pictures",
+        "progress",
         "recipe",
         "run_folders",
         "runs",

@@ -16,7 +16,7 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.data.cards import card, cards
-from seqwright.data.files import expanded
+from seqwright.data.files import expanded, whole_text
 from seqwright.data.generated import CardSettings
 from seqwright.data.relative_paths import beside_recipe
 from seqwright.errors import SettingError, closest
@@ -110,7 +110,7 @@ def recipe_text(where: str) -> tuple[str, str]:
         )
     if path.suffix == ".toml" or path.is_file():
         try:
-            return path.stem, path.read_text(encoding="utf-8-sig")  # editors on Windows write a byte order mark
+            return path.stem, whole_text(path, "utf-8-sig")  # editors on Windows write a byte order mark
         except FileNotFoundError as error:
             meant = _meant(path)
             raise SettingError(f"there is no recipe file {where}{f'.{meant}' if meant else ''}") from error
@@ -303,7 +303,7 @@ def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     if path is None:
         setting = "model.weights" if weights else f"{section}.like"
         raise SettingError(f"{setting} is '{where}', where there is no run; `seqwright train` or `import` makes one")
-    other = parsed(path.read_text(encoding="utf-8"), str(path))
+    other = parsed(whole_text(path), str(path))
     return _inherited(plain, other) if weights else {**plain, section: _same_tokenizer(plain, other, where)}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from seqwright.data.files import whole_text
 from seqwright.data.relative_paths import for_run
 from seqwright.errors import RunError
 from seqwright.recipe import SECTIONS, Recipe, flattened, parsed, written
@@ -143,7 +144,7 @@ def refuse_other_data(folder: Path, sha256: Mapping[str, str]) -> None:
 def resolved_of(folder: Path) -> dict[str, Any]:
     """The settings a run was trained with, of every section."""
     try:
-        plain = parsed((folder / "resolved.toml").read_text(encoding="utf-8"), str(folder / "resolved.toml"))
+        plain = parsed(whole_text(folder / "resolved.toml"), str(folder / "resolved.toml"))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RunError(f"{folder} is not a run folder: it has no resolved.toml; train one first") from error
     except OSError as error:

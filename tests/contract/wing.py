@@ -145,7 +145,8 @@ def saved(folder: Path) -> dict[str, Any]:
     files: dict[str, Any] = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     for name in files:
         if name.endswith("state.json"):
-            files[name] = {key: value for key, value in json.loads(files[name]).items() if key != "seconds"}
+            state = json.loads(files[name])
+            files[name] = {key: state[key] for key in state.keys() - {"seconds", "state_sha256"}}
     return files
 
 

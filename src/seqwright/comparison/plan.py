@@ -148,7 +148,7 @@ def _refuse_other_decoding(plan: Plan) -> None:
     now = plan.decoding.model_dump(mode="json", exclude_none=True)
     for row in plan.rows if plan.decodes else ():
         if (path := row.trials[0].predictions) is not None:
-            before = read_header(path).get("decoding", {})
+            before = read_header(path).get("decoding") or {}
             unlike = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
             if unlike:
                 raise SettingError(

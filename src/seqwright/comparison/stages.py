@@ -20,7 +20,6 @@ from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
 from seqwright.training.interruption import Interruption
 
 Say = Callable[[str], None]
-NUMBERED = b'{"example":'  # how an answer begins
 IMMATERIAL = frozenset({"name", "description", "training.keep", "training.patience"})  # settings that cost nothing
 
 
@@ -163,7 +162,7 @@ class Stages:
         }
         made_by = {**asked, "of": _origin(trial)}
         answers = self.records.answers(trial.name)
-        found = self.records.found(trial.name, "evaluated", made_by) if _numbered(answers) else None
+        found = self.records.found(trial.name, "evaluated", made_by)
         if found is None:
             self.records.folder.mkdir(parents=True, exist_ok=True)
             job = {**asked, "answers": str(answers)}
@@ -173,6 +172,7 @@ class Stages:
             else:
                 self.say(f"{title}: scoring its predictions again")
                 found = done({"stage": "scored", **job, "predictions": str(trial.predictions)})
+            found["answers"] = self.records.sum_of_answers(trial.name)
             self.records.keep(trial.name, "evaluated", made_by, found)
         return found
 
@@ -192,14 +192,6 @@ def _work(progress: TrialProgress) -> str:
     if not progress.measured["descends"]:
         return "by counting"
     return f"{progress.steps:,} steps, {spoken(progress.seconds)}"
-
-
-def _numbered(answers: Path) -> bool:
-    """Whether there are answers that say which example each is for; those of the version before do not."""
-    if not answers.is_file():
-        return False
-    with answers.open("rb") as file:
-        return file.read(len(NUMBERED)) in {NUMBERED, b""}
 
 
 def _origin(trial: Trial) -> list[Any]:
