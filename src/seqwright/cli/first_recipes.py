@@ -33,6 +33,7 @@ from seqwright.cli.recipe_texts import (
     WINDOWED,
 )
 from seqwright.data.cards import opened_data
+from seqwright.data.decimals import is_missing
 from seqwright.data.first_look import NOTHING, Guess, text_and_given, text_and_label, time_and_values, two_sides
 from seqwright.data.labelled import with_labels
 from seqwright.data.labelled_folders import LabelFolders
@@ -145,7 +146,7 @@ def _labelled(labelled: Any, data: dict[str, Any]) -> FirstLook:
 
 
 def _with_values(labelled: Any, data: dict[str, Any]) -> FirstLook:
-    examples = list(with_labels(labelled.examples("train")))
+    examples = [each for each in with_labels(labelled.examples("train")) if not is_missing(each.label)]
     if not examples:
         raise DataError(
             f"no row of {data['train']} has both a text and a value; name its columns with data.text and data.label"
