@@ -1,5 +1,6 @@
 """Tables that verbs read, and write back: every row as it was, with what was predicted in further columns."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -12,7 +13,7 @@ from seqwright.data.labelled_tables import PAIR_WORDS
 from seqwright.data.rows import dialect_beside, dialect_of
 from seqwright.data.spreadsheets import SHEETS, sheet_library
 from seqwright.data.table_forms import PLAIN_FORM, TableForm, form_of
-from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text, several
 from seqwright.errors import DataError, SettingError
 
 WRITTEN = (".csv", ".tsv", ".jsonl", ".xlsx", ".parquet")
@@ -69,6 +70,8 @@ def _asked(columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> di
     """The columns by name or number: those that are chosen, or those of the run's own data where it names them."""
     if not chosen:
         known = type(data).model_fields
+        if "columns" in known and data.columns is not None:
+            return dict(zip(columns, several(data.columns), strict=False))
         return {name: getattr(data, name) for name, usual in columns.items() if usual.needed and name in known}
     if len(chosen) > len(columns) or len(chosen) < sum(usual.needed for usual in columns.values()):
         raise SettingError(
@@ -103,6 +106,8 @@ def _later_names(table: TableFile) -> set[str]:
 def _given(table: TableFile, values: Mapping[str, Any], where: str) -> Any:
     """What the run reads of a row; nothing of one that lacks something."""
     texts = {name: values[name] for name in table.usual if values.get(name) is not None}
+    for name in (name for name in texts if table.usual[name].number):
+        texts[name] = table.dialect.point(texts[name] if isinstance(texts[name], str) else json.dumps(texts[name]))
     for name, text in texts.items():
         require_text(text, where, f"for {name}")
     texts = {name: text for name, text in texts.items() if text.strip()}
