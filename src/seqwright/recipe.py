@@ -329,7 +329,8 @@ def _same_tokenizer(plain: dict[str, Any], other: dict[str, Any], where: str) ->
     """The inputs of a recipe, cut into tokens as another run's are."""
     section = _tokenizer_section(plain)
     given, known = plain.get(section, {}), {**other.get("output", {}), **other["input"]}
-    theirs = {key: value for key, value in known.items() if key in TOKENIZER_KEYS}
+    keys = TOKENIZER_KEYS & settings_class(section, {}, task_of_recipe(plain, "the recipe")).model_fields.keys()
+    theirs = {key: value for key, value in known.items() if key in keys}
     for key, value in given.items():
         if key in theirs and theirs[key] != value:
             raise SettingError(

@@ -28,7 +28,7 @@ from seqwright.errors import RunError, SettingError, instead
 from seqwright.fingerprints import fingerprint_of, fingerprints_of, teacher_key
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
-from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
+from seqwright.inputs.tokenizers import TokenizerSettings
 from seqwright.kinds import TASKS, chosen, task_of
 from seqwright.objectives.objective import Objective
 from seqwright.outputs.text_search import Search
@@ -268,8 +268,8 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         sha256 = fingerprints_of(recipe, data, teachers)
         refuse_other_data(folder, sha256)
         source = None if known else source_of(recipe)
-        tokenizer = None if source is None else tokenizer_of(source.inputs)
-        inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, tokenizer)
+        like = None if source is None else source.inputs
+        inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, like)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe.training.metric, prepared.scores)
         for note in prepared.notes:
