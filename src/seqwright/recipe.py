@@ -19,7 +19,7 @@ from seqwright.data.cards import card, cards
 from seqwright.data.files import expanded
 from seqwright.data.generated import CardSettings
 from seqwright.data.relative_paths import beside_recipe
-from seqwright.errors import SettingError, closest
+from seqwright.errors import SettingError, closest, run_instead
 from seqwright.kinds import (
     KINDS,
     TASKS,
@@ -301,7 +301,7 @@ def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     path = next((each for each in beginnings if each.is_file()), None)
     if path is None:
         setting = "model.weights" if weights else f"{section}.like"
-        raise SettingError(f"{setting} is '{where}', where there is no run; `seqwright train` or `import` makes one")
+        raise SettingError(f"{setting} is '{where}', where there is no run{run_instead(expanded(where))}")
     other = parsed(path.read_text(encoding="utf-8"), str(path))
     return _inherited(plain, other) if weights else {**plain, section: _same_tokenizer(plain, other, where)}
 

@@ -24,7 +24,7 @@ from seqwright.data.files import expanded
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import Precision, cores, keep_freed_memory, training_device
-from seqwright.errors import RunError, SettingError, instead
+from seqwright.errors import RunError, SettingError, instead, run_instead
 from seqwright.fingerprints import fingerprint_of, fingerprints_of, teacher_key
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
@@ -347,7 +347,8 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     """
     folder = restored(Path(folder))
     if not folder.is_dir():
-        raise RunError(f"there is no run {folder}; `seqwright train` makes one")
+        wrong = f"{folder} is a recipe, not a run" if folder.suffix == ".toml" else f"there is no run {folder}"
+        raise RunError(wrong + run_instead(folder))
     if which not in {"best", "last"}:
         raise RunError(f"there is no checkpoint '{which}'; choose best or last")
     plain = {name: value for name, value in resolved_of(folder).items() if name != "sha256"}
