@@ -112,6 +112,22 @@ def test_what_is_refused_leaves_no_file(tiny: Tiny) -> None:
     assert said.code == 0, said.err
 
 
+def test_a_file_like_the_runs_own_without_names_is_read_by_position_and_that_is_told(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(next(tiny for tiny in TINY if tiny.name == "translation"), monkeypatch)
+    written = [line.split("\t") for line in Path("train.tsv").read_text().splitlines()[:3]]
+    Path("in.tsv").write_text("".join("\t".join(row) + "\n" for row in written))
+    said = typed("translate", "RUN", "--file", "in.tsv", "--output", "out.tsv", "--yes")
+    assert said.code == 0, said.err
+    assert "in.tsv names no column: its first is read, as in the run's own data; --column chooses another" in said.err
+    assert [line.split("\t")[:-1] for line in Path("out.tsv").read_text().splitlines()] == written
+    alone = typed("translate", "RUN", *(row[0] for row in written)).out.splitlines()
+    assert [line.split("\t")[-1] for line in Path("out.tsv").read_text().splitlines()] == alone
+    Path("in.tsv").write_text("en\tde\tid\nred\trot\t7\n")  # these may well be names
+    assert "has no column 'source' but 'en', 'de', 'id'" in typed("translate", "RUN", "--file", "in.tsv").err
+
+
 def test_numbers_of_json_lines_and_of_a_table_without_names_are_read_too(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

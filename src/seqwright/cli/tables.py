@@ -3,17 +3,17 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqwright.cli.terminal import make_sure, say
-from seqwright.data.files import extension_of, require_file
+from seqwright.data.files import expanded, extension_of, require_file
 from seqwright.data.labelled_tables import PAIR_WORDS
-from seqwright.data.rows import dialect_beside, dialect_of
+from seqwright.data.rows import OBJECTS, dialect_beside, dialect_of
 from seqwright.data.spreadsheets import SHEETS, sheet_library
 from seqwright.data.table_forms import PLAIN_FORM, TableForm, form_of
-from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text, several
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, find, require_text, several
 from seqwright.errors import DataError, SettingError
 
 WRITTEN = (".csv", ".tsv", ".jsonl", ".xlsx", ".parquet")
@@ -60,10 +60,33 @@ def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Seq
         named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)
         asked = dict(zip(columns, (folded[word] for word in named), strict=True)) if named else {}
         table = replace(table, asked=asked)
+    if not any(asked.values()) and _is_unnamed(table) and _is_like_own(table, data):
+        say(f"{file} names no column: its first is read, as in the run's own data; --column chooses another")
+        table = replace(table, asked=dict.fromkeys(islice(columns, 1), 1))
     for remark in table.remarks():
         say(remark)
     form = form_of(file, table.dialect)
     return GivenTable(table.header(), _rows_of(table), lambda: _later_names(table), form, file)
+
+
+def _is_unnamed(table: TableFile) -> bool:
+    """Whether the one column that is read can be told by no name."""
+    words = [usual.words for usual in table.usual.values() if usual.needed]
+    return len(words) == 1 and table.form not in OBJECTS and find(None, words[0], table.names()) is None
+
+
+def _is_like_own(table: TableFile, data: Any) -> bool:
+    """Whether it has the form of the file that the run learnt from, which is still here and has no names either."""
+    fields = type(data).model_fields.keys()
+    if any(getattr(data, name) is not None for name in fields & {"source", "target", "text", "label"}):
+        return False
+    if "train" not in fields or not isinstance(data.train, str):
+        return False
+    path = expanded(data.train)
+    if not path.is_file() or extension_of(path) != table.form:
+        return False
+    own = replace(table, path=path, asked={}, dialect=dialect_of(data))
+    return _is_unnamed(own) and len(table.names()) <= len(own.names())
 
 
 def _asked(columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> dict[str, Column]:
