@@ -55,6 +55,6 @@ class Journal:
     def cut_back(self, step: int) -> None:
         """Forget everything after a step: it will be done again."""
         kept = "".join(json.dumps(line) + "\n" for line in self.lines() if line["step"] <= step)
-        before = self.path.stat().st_size if self.path.exists() else -1
+        before = self.path.stat().st_size if self.path.exists() else None
         if before != len(kept) or self.path.read_bytes() != kept.encode():  # which is ASCII
             write_whole(self.path, kept)
