@@ -169,10 +169,10 @@ def test_what_is_no_series_is_refused(home: Path, say: Say) -> None:
     code, out, err = say("classify", "runs/shapes", "0.1,a")
     assert (code, out) == (2, "")
     assert "'0.1,a' is no series: give numbers, with commas or blanks between them" in err
-    (home / "named.tsv").write_text("label\tfirst\n" + rows(9, seed=3), encoding="utf-8")
+    (home / "named.tsv").write_text("label\tfirst\n\tsecond\n" + rows(9, seed=3), encoding="utf-8")
     code, _, err = say("new", "series-classification", "--data", "named.tsv")
     assert code == 2
-    assert "named.tsv:1 has a value that is no number" in err
+    assert "named.tsv:2 has a value that is no number" in err
     assert "a row is a label and the values of a series" in err
 
 
