@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -152,7 +152,8 @@ def _own_training(run: "Run") -> Any:
         return None
 
 
-class BesideTraining(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class BesideTraining:
     """Other data, and the training part that the run itself learnt from, so that baselines can learn from it too."""
 
     other: Any

@@ -19,7 +19,7 @@ from seqwright.data.cards import card, cards
 from seqwright.data.files import expanded, whole_text
 from seqwright.data.generated import CardSettings
 from seqwright.data.relative_paths import beside_recipe
-from seqwright.errors import SettingError, closest
+from seqwright.errors import SettingError, closest, run_instead
 from seqwright.kinds import (
     KINDS,
     TASKS,
@@ -302,7 +302,7 @@ def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     path = next((each for each in beginnings if each.is_file()), None)
     if path is None:
         setting = "model.weights" if weights else f"{section}.like"
-        raise SettingError(f"{setting} is '{where}', where there is no run; `seqwright train` or `import` makes one")
+        raise SettingError(f"{setting} is '{where}', where there is no run{run_instead(expanded(where))}")
     other = parsed(whole_text(path), str(path))
     return _inherited(plain, other) if weights else {**plain, section: _same_tokenizer(plain, other, where)}
 
@@ -330,7 +330,8 @@ def _same_tokenizer(plain: dict[str, Any], other: dict[str, Any], where: str) ->
     """The inputs of a recipe, cut into tokens as another run's are."""
     section = _tokenizer_section(plain)
     given, known = plain.get(section, {}), {**other.get("output", {}), **other["input"]}
-    theirs = {key: value for key, value in known.items() if key in TOKENIZER_KEYS}
+    keys = TOKENIZER_KEYS & settings_class(section, {}, task_of_recipe(plain, "the recipe")).model_fields.keys()
+    theirs = {key: value for key, value in known.items() if key in keys}
     for key, value in given.items():
         if key in theirs and theirs[key] != value:
             raise SettingError(

@@ -83,9 +83,15 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
 
 
 def refuse_old_layout(folder: Path) -> None:
-    """A run folder in which all that was learnt from the data lies in one folder is of an older version."""
+    """A run folder in which all that was learnt from the data lies in one folder, or without all of its settings."""
     if not (folder / "output").is_dir():
         raise RunError(f"{folder} was written by an older Seqwright, it has no folder output: train it again")
+    missing = [section for section in SECTIONS if section not in resolved_of(folder)]
+    if missing:
+        raise RunError(
+            f"{folder / 'resolved.toml'} has no [{missing[0]}]: it is damaged, or of an older Seqwright; train it "
+            "again with --fresh"
+        )
 
 
 def with_rate_of_run(recipe: Recipe, folder: Path) -> Recipe:
@@ -142,9 +148,9 @@ def refuse_other_data(folder: Path, sha256: Mapping[str, str]) -> None:
 
 
 def resolved_of(folder: Path) -> dict[str, Any]:
-    """The settings a run was trained with, of every section."""
+    """The settings a run was trained with."""
     try:
-        plain = parsed(whole_text(folder / "resolved.toml"), str(folder / "resolved.toml"))
+        return parsed(whole_text(folder / "resolved.toml"), str(folder / "resolved.toml"))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RunError(f"{folder} is not a run folder: it has no resolved.toml; train one first") from error
     except OSError as error:
@@ -155,10 +161,3 @@ def resolved_of(folder: Path) -> dict[str, Any]:
         raise RunError(
             f"{folder / 'resolved.toml'} is damaged: it is not UTF-8; train it again with --fresh"
         ) from error
-    missing = [section for section in SECTIONS if section not in plain]
-    if missing:
-        raise RunError(
-            f"{folder / 'resolved.toml'} has no [{missing[0]}]: it is damaged, or of an older Seqwright; train it "
-            "again with --fresh"
-        )
-    return plain

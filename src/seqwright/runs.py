@@ -24,11 +24,11 @@ from seqwright.data.files import expanded
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import Precision, cores, drawn_from, keep_freed_memory, training_device
-from seqwright.errors import RunError, SettingError, instead
+from seqwright.errors import RunError, SettingError, instead, run_instead
 from seqwright.fingerprints import fingerprint_of, fingerprints_of, teacher_key
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
-from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
+from seqwright.inputs.tokenizers import TokenizerSettings
 from seqwright.kinds import TASKS, chosen, task_of
 from seqwright.objectives.objective import Objective
 from seqwright.outputs.text_search import Search
@@ -268,8 +268,8 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         sha256 = fingerprints_of(recipe, data, teachers)
         refuse_other_data(folder, sha256)
         source = None if known else source_of(recipe)
-        tokenizer = None if source is None else tokenizer_of(source.inputs)
-        inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, tokenizer)
+        like = None if source is None else source.inputs
+        inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, like)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe.training.metric, prepared.scores)
         for note in prepared.notes:
@@ -348,7 +348,8 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     """
     folder = restored(Path(folder))
     if not folder.is_dir():
-        raise RunError(f"there is no run {folder}; `seqwright train` makes one")
+        wrong = f"{folder} is a recipe, not a run" if folder.suffix == ".toml" else f"there is no run {folder}"
+        raise RunError(wrong + run_instead(folder))
     if which not in {"best", "last"}:
         raise RunError(f"there is no checkpoint '{which}'; choose best or last")
     plain = {name: value for name, value in resolved_of(folder).items() if name != "sha256"}

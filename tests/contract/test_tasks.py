@@ -277,6 +277,25 @@ def test_new_writes_a_recipe_that_check_accepts(tiny: Tiny, run: Any, tmp_path: 
     assert "ready: seqwright train" in checked.out
 
 
+@pytest.mark.parametrize("tiny", [pytest.param(tiny, id=tiny.name) for tiny in TINY if tiny.new])
+def test_new_writes_a_recipe_that_begins_from_a_run_of_the_same_task(tiny: Tiny, run: Any, tmp_path: Path) -> None:
+    recipe = str(tmp_path / "tuned.toml")
+    begun = typed("new", tiny.task, "--data", tiny.new, "--from", "RUN", "--output", recipe)
+    assert begun.code == 0, begun.err
+    trained = typed("train", recipe, "--run", str(tmp_path / "tuned"), "training.epochs=", "training.steps=1")
+    assert trained.code == 0, trained.err
+    assert "weights from run" in trained.err
+
+
+@pytest.mark.parametrize("tiny", [pytest.param(tiny, id=tiny.name) for tiny in TINY if tiny.name == "forecasting"])
+def test_new_says_why_a_series_of_other_channels_cannot_begin_from_a_run(tiny: Tiny, run: Any, tmp_path: Path) -> None:
+    one = tmp_path / "one.csv"
+    one.write_text("".join(f"{line.split(',')[0]}\n" for line in Path(tiny.new).read_text().splitlines()))
+    refused = typed("new", tiny.task, "--data", str(one), "--from", "RUN", "--output", str(tmp_path / "none.toml"))
+    assert refused.code == 2
+    assert "(it has channels 2, the data 1): choose another run" in refused.err
+
+
 @every("check")
 def test_check_says_what_is_in_the_data(tiny: Tiny, run: Any) -> None:
     checked = typed("check", "tiny.toml")

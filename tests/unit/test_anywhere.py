@@ -55,7 +55,7 @@ def test_each_property_is_run_by_its_name_and_written_down(
         failed = "COLUMNS" in given["env"]
         return subprocess.CompletedProcess(command, int(failed), "1 failed" if failed else "=== 7 passed ===\n")
 
-    monkeypatch.setattr(anywhere.subprocess, "run", done)
+    monkeypatch.setattr(subprocess, "run", done)
     monkeypatch.setattr(anywhere, "commit", lambda: "abc")
     monkeypatch.delenv("COLUMNS", raising=False)
     record = tmp_path / "anywhere.json"

@@ -145,6 +145,15 @@ def test_several_runs_give_the_mean_of_their_probabilities_each_reading_for_itse
     assert scores["loss"] == pytest.approx(np.mean([both(text).losses[label] for text, label in TEXTS]))
 
 
+def test_of_a_run_that_is_not_there_the_nearest_is_named(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "resolved.toml").touch()
+    with pytest.raises(RunError, match=r"there is no run .*plin\. Did you mean '.*plain'\?"):
+        sw.load(tmp_path / "plin")
+    with pytest.raises(RunError, match=r"plain\.toml is a recipe, not a run\. Did you mean '.*plain'\?"):
+        sw.load(tmp_path / "plain.toml")
+
+
 def test_runs_that_cannot_decide_together_are_refused_in_a_sentence(files: Path, classifier: Run, writer: Run) -> None:
     (files / "b.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in TEXTS[1:]), encoding="utf-8")
     other = a_classifier(files, "other", train="b.tsv")

@@ -18,7 +18,6 @@ from seqwright.cli.terminal import command, print_table, say
 from seqwright.comparison.measuring import mean_tokens
 from seqwright.comparison.pace import Clock, measured_pace, seconds_per_step, until_now
 from seqwright.devices import computes_bfloat16, cores, device_of, training_device
-from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
 from seqwright.model_card import draw_curve, write_card
 from seqwright.objectives.objective import LossPart, Objective
@@ -57,7 +56,7 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     task, data = task_of(recipe.task), data_of(recipe)
     say("reading the data …")
     source = source_of(recipe)
-    inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
+    inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs)
     start, prepared = begun + clock.seconds(), None
     if recipe.descends:
         _tokenise(data, inputs)

@@ -12,7 +12,7 @@ from seqwright.errors import RunError, SettingError, UserError
 from seqwright.inputs.source_text import SourceTextSettings
 from seqwright.kinds import task_of
 from seqwright.recipe import Recipe, changed_data, flattened, recipe_from, validated, with_base, with_weights
-from seqwright.run_folders import changed_settings, resolved_of
+from seqwright.run_folders import changed_settings, refuse_old_layout, resolved_of
 from seqwright.tasks.ensembles import can_join
 from seqwright.training.checkpoint import steps_on_disk
 
@@ -229,6 +229,7 @@ def refuse_another_beginning(recipe: Recipe, folder: Path) -> None:
     if not steps_on_disk(folder):
         return
     try:
+        refuse_old_layout(folder)
         before = resolved_of(folder)["training"]["steps"]
         changed = changed_settings(recipe, folder)
     except UserError as error:

@@ -15,6 +15,7 @@ from torch import nn
 
 from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
+from seqwright.data.decimals import is_missing
 from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
@@ -243,10 +244,16 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
         return {"label": example.label, "predicted": prediction.label, "probabilities": rounded}
 
     def remarks(self) -> list[str]:
-        """Labels that a model can hardly learn."""
-        once = self.rare()
-        told = f"labels that only one example of the training part has: {listed(once, 5)}"
-        return [f"{told}; give more, or leave {'it' if len(once) == 1 else 'them'} out"] if once else []
+        """Labels that a model can hardly learn, and those that may say that the label is not known."""
+        once, missing = self.rare(), list(filter(is_missing, self.labels))
+        remarks = []
+        if once:
+            told = f"labels that only one example of the training part has: {listed(once, 5)}"
+            remarks.append(f"{told}; give more, or leave {'it' if len(once) == 1 else 'them'} out")
+        if missing:
+            told = f"classes whose names people write for a missing value: {listed(missing, 5)}"
+            remarks.append(f"{told}; if that is meant, leave those cells blank")
+        return remarks
 
     def _refuse_unknown_labels(self, name: str, counts: Mapping[str, int]) -> None:
         """Refuse examples with labels that nobody could have learnt."""

@@ -202,7 +202,8 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
                         level: [plain_values(each[:, channel : channel + 1]) for each in both]
                         for level, both in self.intervals_around(value_NC).items()
                     }
-                    answers.append({"window": number, "column": column, **values, "intervals": bounds})
+                    place = {"window": number, "column": column, "times": example.times}
+                    answers.append({**place, **values, "intervals": bounds})
         finer = {**self._coverage(predictions, examples), **self._by_step(self._errors(predictions, examples))}
         return Report(scores=finer, picture=Picture("forecasts", {"answers": answers, "season": self.season}))
 

@@ -306,6 +306,11 @@ def test_without_any_label_there_is_nothing_to_score() -> None:
 
 def test_labels_that_occur_once_are_remarked_on() -> None:
     assert LabelOutput({"a": 2, "b": 5}).remarks() == []
+    assert (
+        LabelOutput({"a": 2, "n/a": 5, "None": 3})
+        .remarks()[0]
+        .startswith("classes whose names people write for a missing value: 'n/a', 'None'")
+    )
     assert "only one example of the training part has: 'b', 'd'" in LabelOutput({"a": 2, "b": 1, "d": 1}).remarks()[0]
 
 
