@@ -139,6 +139,15 @@ TASKS = {
         shown=("accuracy", "macro_f1", "loss"),
         new="series labels",
     ),
+    "image-classification": TaskKind(
+        ("labelled-images",),
+        {"model": "vit", "objective": "labels"},
+        verbs=("classify",),
+        input="image.ImageInput",
+        output="label.LabelOutput",
+        shown=("accuracy", "macro_f1", "loss"),
+        new="image labels",
+    ),
     "forecasting": TaskKind(
         ("series",),
         {"input": "standard", "model": "lstm", "objective": "forecast"},
@@ -169,6 +178,7 @@ TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "tok
 QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "question-answering")
 SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
+IMAGE = Kind("seqwright.inputs.image", "ImageInput", "ImageSettings", "image-classification")
 VECTOR = Kind("seqwright.settings", "", "Settings", "vector-to-text")  # nothing can be set of it
 
 
@@ -184,7 +194,7 @@ def _for(tasks: str, module: str, thing: str, settings: str = "", *, teaches: bo
     return tuple(Kind(place, thing, settings or f"{thing}Settings", task, teaches) for task in tasks.split())
 
 
-LABELS = "text-classification token-classification series-classification"
+LABELS = "text-classification token-classification series-classification image-classification"
 KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "input": {
         **dict.fromkeys(
@@ -195,7 +205,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
             ),
         ),
         **dict.fromkeys(SCALINGS, (SERIES, LABELLED_SERIES)),
-        "": (VECTOR,),
+        "": (VECTOR, IMAGE),
     },
     "output": {"": tuple(_output(task, row) for task, row in TASKS.items() if not row.like)},
     "model": {

@@ -61,6 +61,7 @@ READERS = {
     "labelled-series": Reader(
         "labelled series", "labelled_series.LabelledSeriesFiles", (), ("label", "fold_labels", "decimal", *WRITTEN)
     ),
+    "labelled-images": Reader("labelled images", "image_files.ImageFiles", (), ("image", "label", "images", *WRITTEN)),
     "described": Reader(
         "texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns", "decimal", *WRITTEN)
     ),

@@ -1,0 +1,157 @@
+"""An image as a row of pixels of one size; `stack` scales them by what was learnt of the training part.
+
+B batch · C channels · Y rows of pixels · X columns · N rows · K shades
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+
+from seqwright.batches import Numbers, Rows
+from seqwright.data.decoded_images import Pixels, Undecoded
+from seqwright.data.files import existing, require_small
+from seqwright.data.images import ImageExample
+from seqwright.errors import DataError
+from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs.fitted_images import Fitted, Frame, common_frame, fitted_part
+from seqwright.inputs.saved import load_json, save_json
+from seqwright.settings import Settings
+
+SHADES = 256
+AT_ONCE = 2**22  # values in a batch of what a user asks
+
+
+class ImageSettings(Settings):
+    """How images become pixels of one size."""
+
+    size: int | None = Field(default=None, ge=1, le=4096)
+    """Rows and columns of the pixels that are read. An image of another size is resized until its shorter side fits,
+    and its middle is cut out. Left out: the size of the images, which must all have the same."""
+
+
+class ImageRows(Rows[Pixels]):
+    """Fitted images, each of length 1: so many tokens in a batch are so many images."""
+
+    def __init__(self, images: Fitted) -> None:
+        self.images, self.example_N = images, images.example_N
+        self.length_N = np.ones(len(self.example_N), dtype=np.int64)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[Pixels]:
+        """Some images."""
+        return [self.images.pixels_NYXC[number] for number in numbers.tolist()]
+
+
+@dataclass(frozen=True)
+class ImageInput(Input[ImageExample, Pixels]):
+    """The size of the images, and of each channel the mean and the deviation over all pixels of the training part."""
+
+    noun: ClassVar[str] = "images"
+
+    frame: Frame
+    mean_C: tuple[float, ...]
+    deviation_C: tuple[float, ...]
+
+    @classmethod
+    def learn(cls, train: Examples[ImageExample], settings: ImageSettings, *, room: Room, like: Any = None) -> Self:
+        """The size, unless it is set; whether any image has colours; the mean and the deviation of each channel."""
+        frame = common_frame(train, settings.size)
+        images = fitted_part(train, frame)
+        if not len(images.example_N):
+            raise DataError(f"no image of {train.name} can be read; {images.told()}")
+        count_CK = np.zeros((frame.channels, SHADES), dtype=np.int64)
+        for pixels_YXC in images.pixels_NYXC:
+            for channel in range(frame.channels):
+                count_CK[channel] += np.bincount(pixels_YXC[:, :, channel].ravel(), minlength=SHADES)
+        shade_K, every = np.arange(SHADES) / (SHADES - 1), count_CK.sum(1)
+        mean_C = count_CK @ shade_K / every
+        deviation_C = np.sqrt(np.maximum(count_CK @ shade_K**2 / every - mean_C**2, 0))
+        deviation_C[deviation_C < 1 / SHADES] = 1.0  # of a channel that never changes
+        return cls(frame, tuple(mean_C.tolist()), tuple(deviation_C.tolist()))
+
+    def encode(self, examples: Examples[ImageExample], *, seed: int = 0) -> ImageRows:
+        """The pixels of every image that can be read."""
+        return ImageRows(fitted_part(examples, self.frame))
+
+    def stack(self, rows: Sequence[Pixels]) -> Stacked:
+        """`input_B`, (B, C, Y, X), less the mean and over the deviation; `real_BT`, (B, 1), counts each image once."""
+        mean_C, deviation_C = (np.array(each, dtype=np.float32) for each in (self.mean_C, self.deviation_C))
+        scaled = (np.stack(rows).astype(np.float32) / (SHADES - 1) - mean_C) / deviation_C
+        input_BCYX = np.ascontiguousarray(scaled.transpose(0, 3, 1, 2))
+        return {"input_B": torch.from_numpy(input_BCYX), "real_BT": torch.ones(len(rows), 1, dtype=torch.bool)}
+
+    def parse(self, given: Any) -> ImageExample:
+        """A path, the bytes of a file, or an array of bytes, (rows, columns) or (rows, columns, channels)."""
+        if isinstance(given, bytes):
+            return _checked(ImageExample(Undecoded(lambda: given, "the image"), name="the image"))
+        if isinstance(given, str | Path):
+            path = existing(str(given))
+            require_small(path)
+            return _checked(ImageExample(Undecoded(path.read_bytes, str(path)), name=str(given)))
+        return ImageExample(_pixels(given), name="the image")
+
+    def example_fields(self, example: ImageExample) -> dict[str, Any]:
+        """Its name."""
+        return {"image": example.name}
+
+    def digest(self, example: ImageExample) -> bytes:
+        """Of the file, or of the pixels."""
+        return hashlib.blake2b(example.content(), digest_size=8).digest()
+
+    def features(self, examples: Examples[ImageExample]) -> Sequence[NDArray[np.float32]]:
+        """The pixels, of an image that cannot be read zeros."""
+        images = fitted_part(examples, self.frame)
+        pixels = dict(zip(images.example_N.tolist(), images.pixels_NYXC, strict=True))
+        blank = np.zeros(self.frame.shape, dtype=np.uint8)
+        return [pixels.get(number, blank).ravel().astype(np.float32) for number, _ in enumerate(examples)]
+
+    def sizes(self) -> dict[str, int]:
+        """The channels, the rows of pixels and the columns."""
+        return self.frame._asdict()
+
+    def save(self, folder: Path) -> None:
+        """Write the size and the scale."""
+        plain = {**self.frame._asdict(), "mean": self.mean_C, "deviation": self.deviation_C}
+        save_json(folder / "image.json", plain)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote."""
+        return load_json(folder / "image.json", cls._from_plain)
+
+    @classmethod
+    def _from_plain(cls, plain: Any) -> Self:
+        frame = Frame(*(int(plain[name]) for name in Frame._fields))
+        mean_C, deviation_C = (tuple(map(float, plain[name])) for name in ("mean", "deviation"))
+        if min(frame) < 1 or frame.channels not in {1, 3} or not len(mean_C) == len(deviation_C) == frame.channels:
+            raise ValueError("expected a size, and a mean and a deviation of each channel")
+        if not all(deviation > 0 for deviation in deviation_C):
+            raise ValueError("expected deviations above 0")
+        return cls(frame, mean_C, deviation_C)
+
+
+def _checked(example: ImageExample) -> ImageExample:
+    """An image of the user's own, refused at once where it cannot be read."""
+    return example._replace(image=example.pixels_YXC)
+
+
+def _pixels(given: Any) -> Pixels:
+    """An array as an image of bytes; shades that are fractions go from 0 to 1."""
+    found = np.asarray(given)
+    if found.dtype.kind == "f" and found.size and np.isfinite(found).all() and 0 <= found.min() <= found.max() <= 1:
+        found = (found * (SHADES - 1)).round().astype(np.uint8)
+    found = found[:, :, None] if found.ndim == 2 else found
+    if found.ndim != 3 or found.shape[2] not in {1, 3} or not found.size or found.dtype.kind not in "ui":
+        raise DataError(
+            f"an array of the shape {np.shape(given)} and the kind {found.dtype} is no image: give (rows, columns) or "
+            "(rows, columns, 3), of whole numbers from 0 to 255 or fractions from 0 to 1"
+        )
+    if found.min() < 0 or found.max() >= SHADES:
+        raise DataError(f"an image has values from {found.min()} to {found.max()}, expected 0 to 255: scale them")
+    return found.astype(np.uint8)
