@@ -103,6 +103,7 @@ class Card:
     reading: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     generator: str = ""
+    obtain: str = ""
     suggests: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -176,7 +177,7 @@ class Card:
         file = self.file(name)
         path = located(self, file)
         if path is None:
-            remedy = f"run `seqwright data get {self.name}`" if file.address else "put it there"
+            remedy = f"run `seqwright data get {self.name}`" if file.address else self.obtain or "put it there"
             raise DataError(
                 f"{file.path} of {self.name} is neither in $SEQWRIGHT_DATA/{self.home} nor in {download_folder(self)}: "
                 f"{remedy}"
