@@ -44,10 +44,10 @@ class Undecoded(NamedTuple):
 
     def decoded(self) -> Pixels:
         """Its pixels."""
-        return decoded(self.content(), self.where)
+        return decoded_image(self.content(), self.where)
 
 
-def decoded(content: bytes, where: object) -> Pixels:
+def decoded_image(content: bytes, where: object) -> Pixels:
     """`pixels_YXC` of an image, of one channel (grey) or three (red, green, blue).
 
     It stands upright as its EXIF data says; shades of 16 bits lose the lower 8, and what can be seen through is seen on
