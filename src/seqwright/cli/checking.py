@@ -128,7 +128,7 @@ def _timed(recipe: Recipe, data: Any, inputs: Any, start: float) -> tuple[dict[s
         "parameters": f"{parameters(model):,}",
         "batches an epoch": f"{count:,}",
         "training": f"{steps:,} steps, {passes:.1f} epochs",
-        "time": f"about {_clock(seconds)} with validation ({speed:,.0f} tokens/s in {_precision(recipe)})",
+        "time": f"about {_clock(seconds)} with validation ({speed:,.0f} {inputs.input.unit}/s in {_precision(recipe)})",
         "memory": _memory(device),
     }
     remarks = training_remarks(settings, steps)

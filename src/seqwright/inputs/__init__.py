@@ -68,6 +68,10 @@ class Input(ABC, Generic[ExampleT, RowT]):
 
     noun: ClassVar[str] = "examples"
     """What several of its examples are called."""
+    unit: ClassVar[str] = "tokens"
+    """What the length of a row counts."""
+    at_once: ClassVar[int] = 8192
+    """How much of that stands in a batch of what a user asks, on any side."""
 
     @property
     def marks(self) -> int:

@@ -27,7 +27,6 @@ from seqwright.settings import Settings
 
 SHADES = 256
 Augmentation = Literal["crop", "flip", "colour", "grey", "blur", "solarise", "cut-out"]
-AT_ONCE = 2**22  # values in a batch of what a user asks
 
 
 class ImageSettings(Settings):
@@ -72,6 +71,8 @@ class ImageInput(Input[ImageExample, Pixels]):
     """The size of the images, and of each channel the mean and the deviation over all pixels of the training part."""
 
     noun: ClassVar[str] = "images"
+    unit: ClassVar[str] = "images"
+    at_once: ClassVar[int] = 64
 
     frame: Frame
     mean_C: tuple[float, ...]
