@@ -97,7 +97,11 @@ class Folder(Store):
     def find(self, name: str) -> ImageFile | None:
         """Looked for where it should lie, before all are listed."""
         path = self.path / name.replace("\\", "/")
-        if path.is_file():
+        try:
+            there = path.is_file()
+        except (OSError, ValueError):  # no name that a file can have
+            return None
+        if there:
             return ImageFile(PurePosixPath(name), partial(content_of, path), partial(mark_of, path))
         return super().find(name) if self.path.is_dir() else None
 

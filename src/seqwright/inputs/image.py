@@ -6,6 +6,7 @@ B batch · C channels · Y rows of pixels · X columns · N rows · K shades
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -16,16 +17,18 @@ from pydantic import Field, field_validator
 
 from seqwright.batches import Numbers, Rows
 from seqwright.data.decoded_images import Pixels, Undecoded
-from seqwright.data.files import existing, require_small
+from seqwright.data.files import existing
+from seqwright.data.image_stores import content_of
 from seqwright.data.images import ImageExample
 from seqwright.errors import DataError
-from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs import Examples, Input, Picture, Room, Stacked
 from seqwright.inputs.augmentations import AUGMENTATIONS, augmented
 from seqwright.inputs.fitted_images import Fitted, Frame, common_frame, fitted_part
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.settings import Settings
 
 SHADES = 256
+SHOWN, DRAWS = 48, 8  # images on a contact sheet, and how often each augmentation is drawn on it
 Augmentation = Literal["crop", "flip", "colour", "grey", "blur", "solarise", "cut-out"]
 
 
@@ -45,6 +48,16 @@ class ImageSettings(Settings):
     @classmethod
     def _any_sequence(cls, given: Any) -> Any:
         return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else given
+
+
+def shown_places(labels: Sequence[str]) -> list[int]:
+    """The places of some examples of each label, at even distances among those that have it; few labels have more."""
+    of_label: dict[str, list[int]] = {}
+    for place, label in enumerate(labels):
+        of_label.setdefault(label, []).append(place)
+    each = max(1, SHOWN // max(1, len(of_label)))
+    found = (places[:: -(-len(places) // each)][:each] for _, places in sorted(of_label.items()))
+    return [place for places in found for place in places][:SHOWN]
 
 
 class ImageRows(Rows[Pixels]):
@@ -109,17 +122,44 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def parse(self, given: Any) -> ImageExample:
         """A path, the bytes of a file, or an array of bytes, (rows, columns) or (rows, columns, channels)."""
+        if isinstance(given, ImageExample):
+            return given
         if isinstance(given, bytes):
             return _checked(ImageExample(Undecoded(lambda: given, "the image"), name="the image"))
         if isinstance(given, str | Path):
             path = existing(str(given))
-            require_small(path)
-            return _checked(ImageExample(Undecoded(path.read_bytes, str(path)), name=str(given)))
+            return _checked(ImageExample(Undecoded(partial(content_of, path), str(path)), name=str(given)))
         return ImageExample(_pixels(given), name="the image")
 
     def example_fields(self, example: ImageExample) -> dict[str, Any]:
         """Its name."""
         return {"image": example.name}
+
+    def line_start(self, example: ImageExample) -> str:
+        """Its name, for which of many a line is could not be seen."""
+        return f"{example.name}\t"
+
+    def picture(self, examples: Examples[ImageExample]) -> Picture | None:
+        """Some images of every label at even distances; below, one after each augmentation of the settings."""
+        images, known = fitted_part(examples, self.frame), list(examples)
+        places = shown_places([known[number].label for number in images.example_N.tolist()])
+        sheet = [(known[images.example_N[place]].label, images.pixels_NYXC[place]) for place in places]
+        rows = [
+            (name, [augmented(sheet[0][1], (name,), np.random.default_rng((0, n))) for n in range(DRAWS)])
+            for name in self.augment
+        ]
+        return Picture("images", {"images": sheet, "augmented": rows}) if sheet else None
+
+    def part_sentence(self, examples: Examples[ImageExample], rows: ImageRows) -> tuple[str, str]:
+        """How many images are read, of which size, and which cannot be."""
+        read, told = len(rows.example_N), rows.images.told()
+        sizes = f" of {rows.images.sizes.told()} pixels" if rows.images.sizes else ""
+        return f"{read:,} images{sizes}", f"; left out: {told}" if told else ""
+
+    def blank_remarks(self, examples: Examples[ImageExample], first: int = 0) -> list[str]:
+        """Which images cannot be read."""
+        told = fitted_part(examples, self.frame).told()
+        return [told] if told else []
 
     def digest(self, example: ImageExample) -> bytes:
         """Of the file, or of the pixels."""

@@ -72,9 +72,8 @@ class LineReporter:
         now = time.monotonic()
         if now - self.spoken >= self.seconds or step == self.steps:
             left = (now - self.began) / max(1, step - self.first) * max(0, self.steps - step)
-            self.say(
-                f"{self.doing}step {step}/{self.steps}  loss {loss:.3f}  {speed:,.0f} {self.unit}/s  {_clock(left)} left"
-            )
+            told = f"loss {loss:.3f}  {speed:,.0f} {self.unit}/s  {_clock(left)} left"
+            self.say(f"{self.doing}step {step}/{self.steps}  {told}")
             self.spoken = now
 
     def wrote(self, line: dict[str, Any]) -> None:
