@@ -54,7 +54,7 @@ class LabelledImageFolders:
         """Every image of every label."""
         empty = True
         for member in self._store.members():
-            if not _named_like_an_image(member.path.name) or len(member.path.parts) == 1:
+            if not named_like_an_image(member.path.name) or len(member.path.parts) == 1:
                 continue
             if len(member.path.parts) > 2:
                 raise DataError(
@@ -75,7 +75,7 @@ class LabelledImageFolders:
         """What is passed over, and folders without an image."""
         loose, others, labels = list[str](), list[str](), set[str]()
         for member in self._store.members():
-            image = _named_like_an_image(member.path.name)
+            image = named_like_an_image(member.path.name)
             if image and len(member.path.parts) > 1:
                 labels.add(member.path.parts[0])
             else:
@@ -111,7 +111,7 @@ class ImageTable:
     def _found(self, record: Record) -> Found:
         path = str(record.values["image"] or "").strip() if record.values else ""
         if not path:
-            return Found(ImageExample(Undecoded(partial(_refuse, record.where, "names no image"), record.where)), str)
+            return Found(no_image(record.where, "names no image"), str)
         value = record.values["label"]
         label = "" if value is None else value.strip() if isinstance(value, str) else json.dumps(value)
         member = self._store.find(path)
@@ -120,9 +120,7 @@ class ImageTable:
             if self.dialect.bad_rows == "refuse":
                 skip = by_setting("correct it, say where the images lie with data.images, or set data.bad_rows=skip")
                 raise RowError(f"{record.where} {told}: {skip}", record.line, "an image that is not there")
-            return Found(
-                ImageExample(Undecoded(partial(_refuse, record.where, told), path), label, path), partial(str, path)
-            )
+            return Found(no_image(record.where, told, path)._replace(label=label), partial(str, path))
         return Found(ImageExample(Undecoded(member.content, str(self._store.path / path)), label, path), member.mark)
 
     def fingerprint(self) -> str:
@@ -135,11 +133,17 @@ class ImageTable:
         return self._table.remarks()
 
 
+def no_image(where: str, told: str, name: str = "") -> ImageExample:
+    """An example that cannot be read, and why."""
+    return ImageExample(Undecoded(partial(_refuse, where, told), where), name=name or where)
+
+
 def _refuse(where: str, told: str) -> NoReturn:
     raise UnreadableImageError(f"{where} {told}: correct it", "not there")
 
 
-def _named_like_an_image(name: str) -> bool:
+def named_like_an_image(name: str) -> bool:
+    """Whether a file's name ends as those of images do."""
     return name.lower().endswith(ENDINGS)
 
 

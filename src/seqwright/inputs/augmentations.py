@@ -18,6 +18,7 @@ Values = NDArray[np.float64]
 
 SMALLEST_CROP = 0.4  # of the area
 NARROWEST_CROP = 3 / 4  # of width to height; its inverse is the widest
+FARTHEST = 8  # the part of a side that an image is shifted at most
 JITTER = 0.4  # how far brightness, contrast and saturation go from 1
 GREY, BLUR, SOLARISE = 0.2, 0.5, 0.2  # how often these are done; a flip is as often as not
 MOST_BLUR = 0.05  # deviation, of the side
@@ -32,6 +33,18 @@ def crop(pixels_YXC: Pixels, rng: Random) -> Pixels:
     ratio = np.exp(rng.uniform(np.log(NARROWEST_CROP), -np.log(NARROWEST_CROP)))
     high, wide = rows * min(1, np.sqrt(area / ratio)), columns * min(1, np.sqrt(area * ratio))
     return _resized(pixels_YXC, rng.uniform(0, rows - high), rng.uniform(0, columns - wide), high, wide)
+
+
+def shift(pixels_YXC: Pixels, rng: Random) -> Pixels:
+    """Moved by up to an eighth of each side; what comes in repeats the edge (He et al. 2016, section 4.2).
+
+    Differs from the paper: there zeros come in.
+    """
+    rows, columns, _ = pixels_YXC.shape
+    down, right = (rng.integers(-most, most + 1) for most in (round(rows / FARTHEST), round(columns / FARTHEST)))
+    from_Y = (np.arange(rows) - down).clip(0, rows - 1)
+    from_X = (np.arange(columns) - right).clip(0, columns - 1)
+    return pixels_YXC[from_Y[:, None], from_X]
 
 
 def flip(pixels_YXC: Pixels, rng: Random) -> Pixels:
@@ -86,6 +99,7 @@ def cut_out(pixels_YXC: Pixels, rng: Random) -> Pixels:
 
 AUGMENTATIONS: dict[str, Callable[[Pixels, Random], Pixels]] = {
     "crop": crop,
+    "shift": shift,
     "flip": flip,
     "colour": colour,
     "grey": grey,

@@ -29,7 +29,7 @@ from seqwright.settings import Settings
 
 SHADES = 256
 SHOWN, DRAWS = 48, 8  # images on a contact sheet, and how often each augmentation is drawn on it
-Augmentation = Literal["crop", "flip", "colour", "grey", "blur", "solarise", "cut-out"]
+Augmentation = Literal["crop", "shift", "flip", "colour", "grey", "blur", "solarise", "cut-out"]
 
 
 class ImageSettings(Settings):
@@ -40,9 +40,9 @@ class ImageSettings(Settings):
     and its middle is cut out. Left out: the size of the images, which must all have the same."""
 
     augment: tuple[Augmentation, ...] = ()
-    """What is done to a training image in each epoch, drawn for it anew: crop (part of it, resized), flip (left for
-    right), colour (brightness, contrast, saturation), grey, blur, solarise and cut-out (a square is blank), in the
-    order in which they are named. Nothing is done to what is evaluated."""
+    """What is done to a training image in each epoch, drawn for it anew, in the order in which it is named: crop (a
+    part of it, resized), shift (by up to an eighth), flip (left for right), colour (brightness, contrast, saturation),
+    grey, blur, solarise and cut-out (a square is blank). Nothing is done to what is evaluated."""
 
     @field_validator("augment", mode="before")
     @classmethod
