@@ -56,7 +56,7 @@ from seqwright.training.distributed import World
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
 from seqwright.training.remarks import training_remarks
-from seqwright.training.reporter import Quiet, Reporter
+from seqwright.training.reporter import TOKENS, Counting, Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
 from seqwright.whole_file import folder_whole, restored, write_whole
@@ -270,6 +270,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         source = None if known else source_of(recipe)
         tokenizer = None if source is None else tokenizer_of(source.inputs)
         inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, tokenizer)
+        reporter = reporter if inputs.input.unit == TOKENS else Counting(reporter, inputs.input.unit)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe.training.metric, prepared.scores)
         for note in prepared.notes:

@@ -22,6 +22,9 @@ Pixels = NDArray[np.uint8]
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # none that starts another program, as EPS does
 ENDINGS = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 WIDE = ("I", "I;16", "I;16B", "I;16L")  # more than 8 bits for a shade of grey
+GREY = ("1", "L", "LA", "La")
+COLOURED = ("P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "HSV")
+CLEAR = ("LA", "La", "PA", "RGBA", "RGBa")  # which say how far one sees through
 DAMAGED = (  # what Pillow raises over bytes that are not what they should be
     *(OSError, SyntaxError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError, EOFError),
     *(AssertionError, RuntimeError, NotImplementedError, MemoryError, struct.error, zlib.error),
@@ -44,10 +47,10 @@ class Undecoded(NamedTuple):
 
     def decoded(self) -> Pixels:
         """Its pixels."""
-        return decoded(self.content(), self.where)
+        return decoded_image(self.content(), self.where)
 
 
-def decoded(content: bytes, where: object) -> Pixels:
+def decoded_image(content: bytes, where: object) -> Pixels:
     """`pixels_YXC` of an image, of one channel (grey) or three (red, green, blue).
 
     It stands upright as its EXIF data says; shades of 16 bits lose the lower 8, and what can be seen through is seen on
@@ -100,19 +103,18 @@ def _pixels(image: Image.Image, where: object) -> Pixels:
         if shade_YX.min() < 0 or shade_YX.max() >= 2**16:
             raise _unreadable(where, "has shades of 32 bits", "32 bits", "convert it to 8 or 16 bits")
         return (shade_YX >> 8).astype(np.uint8)[:, :, None]
-    grey = image.mode in {"1", "L", "LA", "La"}
-    clear = image.mode in {"LA", "La", "PA", "RGBA", "RGBa"} or "transparency" in image.info
-    try:
-        if clear:
-            whole = image.convert("RGBA")
-            image = Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole)
-        image = image.convert("L" if grey else "RGB")
-    except ValueError as error:
+    if image.mode not in (*GREY, *COLOURED):
         raise _unreadable(
             where, f"has pixels of the kind {image.mode}", f"mode {image.mode}", "convert it to grey or RGB"
-        ) from error
-    pixels = np.array(image, dtype=np.uint8)
-    return pixels[:, :, None] if grey else pixels
+        )
+    if image.mode in CLEAR or "transparency" in image.info:
+        whole = image.convert("RGBA")
+        seen = Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole)
+    else:
+        seen = image
+    if image.mode in GREY:
+        return np.array(seen.convert("L"), dtype=np.uint8)[:, :, None]
+    return np.array(seen.convert("RGB"), dtype=np.uint8)
 
 
 def _too_many(where: object, found: str) -> UnreadableImageError:

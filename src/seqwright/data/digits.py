@@ -18,7 +18,7 @@ from seqwright.data.pieces import piece_of, pieces_of
 BRIGHTEST = 16  # of the shades in which the digits are published
 
 
-class DigitsSettings(CardSettings):
+class HandwrittenDigitsSettings(CardSettings):
     """Handwritten digits."""
 
     card: Literal["digits"] = "digits"
@@ -28,10 +28,10 @@ class DigitsSettings(CardSettings):
     """The share of the digits that is the test part."""
 
 
-class Digits(WithoutFiles):
+class HandwrittenDigits(WithoutFiles):
     """Handwritten digits as labelled images."""
 
-    def __init__(self, settings: DigitsSettings) -> None:
+    def __init__(self, settings: HandwrittenDigitsSettings) -> None:
         self._pieces = pieces_of("digits", settings.valid, settings.test, opened=str)
 
     def parts(self) -> list[PartName]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqwright.data.decoded_images import Pixels, decoded
+from seqwright.data.decoded_images import Pixels, decoded_image
 from seqwright.data.files import content_hash, existing, lines, require_file, require_small, too_large, unpacked
 from seqwright.data.image_sources import Found
 from seqwright.data.image_stores import content_of, mark_of_bytes
@@ -234,7 +234,7 @@ class ImageSheets(ImageArrays):
         tile, layout = self._sheet
         if tile is None:
             raise DataError(f"{path} is one image: say how large the tiles on it are, as in data.tile=32")
-        pixels_YXC = decoded(content_of(existing(str(path))), path)
+        pixels_YXC = decoded_image(content_of(existing(str(path))), path)
         rows, columns, channels = pixels_YXC.shape
         if layout == "rows":
             if columns != tile * tile:

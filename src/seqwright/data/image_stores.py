@@ -23,7 +23,7 @@ ZIPPED, TARRED = (".zip",), (".tar", ".tar.gz", ".tgz")
 BROKEN = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, OSError, ValueError, RuntimeError)
 
 
-class Member(NamedTuple):
+class ImageFile(NamedTuple):
     """A file: its path below the folder, its bytes when they are asked for, and what tells other bytes apart."""
 
     path: PurePosixPath
@@ -38,7 +38,7 @@ class Store(ABC):
         self.path, self.location, self.inner = path, location, inner
 
     @abstractmethod
-    def members(self) -> Iterator[Member]:
+    def members(self) -> Iterator[ImageFile]:
         """Every file: in alphabetical order of the paths, in an archive in its own."""
 
     @abstractmethod
@@ -50,12 +50,12 @@ class Store(ABC):
         return set()
 
     @cached_property
-    def by_name(self) -> dict[str, Member]:
+    def by_name(self) -> dict[str, ImageFile]:
         """Every file by its path, and by its path without the ending where no other has that."""
         found = {member.path.as_posix(): member for member in self.members()}
         return {member.path.with_suffix("").as_posix(): member for member in found.values()} | found
 
-    def find(self, name: str) -> Member | None:
+    def find(self, name: str) -> ImageFile | None:
         """The file with a path, with or without its ending."""
         return self.by_name.get(PurePosixPath(name.replace("\\", "/")).as_posix())
 
@@ -87,18 +87,22 @@ class Folder(Store):
     def __init__(self, path: Path) -> None:
         super().__init__(path, path, PurePosixPath())
 
-    def members(self) -> Iterator[Member]:
+    def members(self) -> Iterator[ImageFile]:
         """Every file that is not hidden."""
         for path in sorted(path for path in self.path.rglob("*") if path.is_file()):
             below = PurePosixPath(path.relative_to(self.path).as_posix())
-            if shown(below):
-                yield Member(below, partial(content_of, path), partial(mark_of, path))
+            if not_hidden(below):
+                yield ImageFile(below, partial(content_of, path), partial(mark_of, path))
 
-    def find(self, name: str) -> Member | None:
+    def find(self, name: str) -> ImageFile | None:
         """Looked for where it should lie, before all are listed."""
         path = self.path / name.replace("\\", "/")
-        if path.is_file():
-            return Member(PurePosixPath(name), partial(content_of, path), partial(mark_of, path))
+        try:
+            there = path.is_file()
+        except (OSError, ValueError):  # no name that a file can have
+            return None
+        if there:
+            return ImageFile(PurePosixPath(name), partial(content_of, path), partial(mark_of, path))
         return super().find(name) if self.path.is_dir() else None
 
     def fingerprint(self) -> str:
@@ -108,7 +112,7 @@ class Folder(Store):
 
     def folders(self) -> set[str]:
         """Those that are not hidden."""
-        return {path.name for path in self.path.iterdir() if path.is_dir() and shown(PurePosixPath(path.name))}
+        return {path.name for path in self.path.iterdir() if path.is_dir() and not_hidden(PurePosixPath(path.name))}
 
 
 class Archive(Store):
@@ -120,7 +124,7 @@ class Archive(Store):
         if not path.is_relative_to(self.inner):
             return None
         below = path.relative_to(self.inner)
-        return below if below.parts and shown(below) else None
+        return below if below.parts and not_hidden(below) else None
 
     def fingerprint(self) -> str:
         """Of the archive."""
@@ -139,14 +143,14 @@ class Archive(Store):
 class Zip(Archive):
     """A folder inside of a .zip file, whose files are read in any order."""
 
-    def members(self) -> Iterator[Member]:
+    def members(self) -> Iterator[ImageFile]:
         """Every file in alphabetical order."""
         archive, empty = self._archive, True
         for info in sorted(archive.infolist(), key=lambda info: info.filename):
             below = None if info.is_dir() else self.below(info.filename)
             if below is not None:
                 empty = False
-                yield Member(below, partial(self._content, info), partial("{}:{}".format, info.CRC, info.file_size))
+                yield ImageFile(below, partial(self._content, info), partial("{}:{}".format, info.CRC, info.file_size))
         if empty:
             raise self.missing()
 
@@ -178,7 +182,7 @@ class Zip(Archive):
 class Tar(Archive):
     """A folder inside of a .tar or .tar.gz file, which is read from its beginning to its end."""
 
-    def members(self) -> Iterator[Member]:
+    def members(self) -> Iterator[ImageFile]:
         """Every file in the order of the archive."""
         empty = True
         try:
@@ -192,14 +196,14 @@ class Tar(Archive):
                     if member.size > file_limits().document:
                         raise DataError(too_large(f"{member.name} in {self.location}", file_limits().document))
                     content, empty = opened.read(), False
-                    yield Member(below, partial(bytes, content), partial(mark_of_bytes, content))
+                    yield ImageFile(below, partial(bytes, content), partial(mark_of_bytes, content))
         except BROKEN as error:
             raise self.damaged(error) from error
         if empty:
             raise self.missing()
 
 
-def shown(path: PurePosixPath) -> bool:
+def not_hidden(path: PurePosixPath) -> bool:
     """Whether neither a file nor a folder it lies in is hidden, or what a system has added."""
     return not HIDDEN.search(path.as_posix())
 

@@ -19,7 +19,7 @@ from seqwright.errors import DataError
 from seqwright.inputs import Examples
 from seqwright.progress import Progress
 
-FORMAT = 1  # another number whenever the same images come out otherwise
+FORMAT = 2  # another number whenever the same images come out otherwise
 MOST_NAMED = 3  # images in a sentence
 MOST_OPEN = 8  # parts whose files stay open: opening one reads it from end to end
 LUMA = (0.299, 0.587, 0.114)  # of red, green and blue (ITU-R BT.601)
@@ -45,11 +45,24 @@ class Unread(NamedTuple):
     reason: str
 
 
+class Sizes(NamedTuple):
+    """The rows and columns that images had, of the smallest and of the largest."""
+
+    least: tuple[int, int]
+    most: tuple[int, int]
+
+    def told(self) -> str:
+        """`32 × 32`, or `60 × 80 to 500 × 375`."""
+        few, many = (f"{rows:,} × {columns:,}" for rows, columns in self)
+        return few if few == many else f"{few} to {many}"
+
+
 class Fitted(NamedTuple):
-    """Images at one size, the number of the example of each, and which could not be read."""
+    """Images at one size, the number of the example of each, their sizes before, and which could not be read."""
 
     pixels_NYXC: Pixels
     example_N: Numbers
+    sizes: Sizes | None  # of none where there are no images
     unread: Sequence[Unread] = ()
 
     def told(self) -> str:
@@ -111,38 +124,54 @@ def common_frame(examples: Examples[ImageExample], size: int | None) -> Frame:
 def fitted_part(examples: Examples[ImageExample], frame: Frame) -> Fitted:
     """Every image that can be read at one size; of what a user asks they are not kept."""
     if not examples.fingerprint:
-        unread = list[Unread]()
-        both = [(number, pixels) for number, pixels in _readable(examples, frame, unread)]
-        pixels = [pixels_YXC for _, pixels_YXC in both]
+        reading = Reading(examples, frame)
+        pixels = list(reading)
         stacked = np.stack(pixels) if pixels else np.zeros((0, *frame.shape), dtype=np.uint8)
-        return Fitted(stacked, np.array([number for number, _ in both], dtype=np.int64), unread)
+        return Fitted(stacked, np.array(reading.numbers, dtype=np.int64), reading.sizes, reading.unread)
     key = f"images {FORMAT} {examples.fingerprint} {json.dumps(frame)}"
     if key not in _opened:
         while len(_opened) >= MOST_OPEN:
             del _opened[next(iter(_opened))]
-        folder = kept_folder(key, lambda aside: _write(aside, examples, frame), within="images")
+        folder = kept_folder(key, lambda aside: _write(aside, Reading(examples, frame)), within="images")
         _opened[key] = _mapped(folder, frame)
     return _opened[key]
 
 
-def _readable(examples: Examples[ImageExample], frame: Frame, unread: list[Unread]) -> Iterator[tuple[int, Pixels]]:
-    """The number and the pixels of each image; those that cannot be read are noted."""
-    for number, example in enumerate(examples):
-        try:
-            yield number, fitted(example.pixels_YXC, frame)
-        except UnreadableImageError as error:
-            unread.append(Unread(example.name, error.reason))
+class Reading:
+    """A pass over images that notes their numbers and sizes, and those that cannot be read."""
+
+    def __init__(self, examples: Examples[ImageExample], frame: Frame) -> None:
+        self.examples, self.frame = examples, frame
+        self.numbers, self.unread = list[int](), list[Unread]()
+        self.sizes: Sizes | None = None
+
+    def __iter__(self) -> Iterator[Pixels]:
+        """The pixels of each that can be read."""
+        for number, example in enumerate(self.examples):
+            try:
+                pixels_YXC = example.pixels_YXC
+            except UnreadableImageError as error:
+                self.unread.append(Unread(example.name, error.reason))
+                continue
+            size = (pixels_YXC.shape[0], pixels_YXC.shape[1])
+            known = self.sizes or Sizes(size, size)
+            self.sizes = Sizes(min(known.least, size, key=_area), max(known.most, size, key=_area))
+            self.numbers.append(number)
+            yield fitted(pixels_YXC, self.frame)
 
 
-def _write(folder: Path, examples: Examples[ImageExample], frame: Frame) -> None:
-    unread, numbers, progress = list[Unread](), list[int](), Progress(f"decoding images of {examples.name}")
+def _area(size: tuple[int, int]) -> tuple[int, int]:
+    return size[0] * size[1], size[0]
+
+
+def _write(folder: Path, reading: Reading) -> None:
+    progress = Progress(f"decoding images of {reading.examples.name}")
     with (folder / "pixels").open("wb") as file:
-        for number, pixels_YXC in _readable(examples, frame, unread):
+        for pixels_YXC in reading:
             file.write(np.ascontiguousarray(pixels_YXC).tobytes())
-            numbers.append(number)
-            progress(number)
-    np.save(folder / "numbers.npy", np.array(numbers, dtype=np.int64))
-    (folder / "unread.json").write_text(json.dumps(unread), encoding="utf-8")
+            progress(len(reading.numbers))
+    np.save(folder / "numbers.npy", np.array(reading.numbers, dtype=np.int64))
+    (folder / "noted.json").write_text(json.dumps([reading.sizes, reading.unread]), encoding="utf-8")
 
 
 def _mapped(folder: Path, frame: Frame) -> Fitted:
@@ -150,5 +179,6 @@ def _mapped(folder: Path, frame: Frame) -> Fitted:
     shape = (len(example_N), *frame.shape)
     empty = np.zeros(shape, dtype=np.uint8)
     pixels = np.memmap(folder / "pixels", dtype=np.uint8, mode="r", shape=shape) if len(example_N) else empty
-    unread = [Unread(*each) for each in json.loads((folder / "unread.json").read_text(encoding="utf-8"))]
-    return Fitted(pixels, example_N, unread)
+    sizes, unread = json.loads((folder / "noted.json").read_text(encoding="utf-8"))
+    known = None if sizes is None else Sizes(*(tuple(size) for size in sizes))
+    return Fitted(pixels, example_N, known, [Unread(*each) for each in unread])

@@ -6,26 +6,30 @@ B batch · C channels · Y rows of pixels · X columns · N rows · K shades
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from seqwright.batches import Numbers, Rows
 from seqwright.data.decoded_images import Pixels, Undecoded
-from seqwright.data.files import existing, require_small
+from seqwright.data.files import existing
+from seqwright.data.image_stores import content_of
 from seqwright.data.images import ImageExample
 from seqwright.errors import DataError
-from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs import Examples, Input, Picture, Room, Stacked
+from seqwright.inputs.augmentations import AUGMENTATIONS, augmented
 from seqwright.inputs.fitted_images import Fitted, Frame, common_frame, fitted_part
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.settings import Settings
 
 SHADES = 256
-AT_ONCE = 2**22  # values in a batch of what a user asks
+SHOWN, DRAWS = 48, 8  # images on a contact sheet, and how often each augmentation is drawn on it
+Augmentation = Literal["crop", "flip", "colour", "grey", "blur", "solarise", "cut-out"]
 
 
 class ImageSettings(Settings):
@@ -35,17 +39,44 @@ class ImageSettings(Settings):
     """Rows and columns of the pixels that are read. An image of another size is resized until its shorter side fits,
     and its middle is cut out. Left out: the size of the images, which must all have the same."""
 
+    augment: tuple[Augmentation, ...] = ()
+    """What is done to a training image in each epoch, drawn for it anew: crop (part of it, resized), flip (left for
+    right), colour (brightness, contrast, saturation), grey, blur, solarise and cut-out (a square is blank), in the
+    order in which they are named. Nothing is done to what is evaluated."""
+
+    @field_validator("augment", mode="before")
+    @classmethod
+    def _any_sequence(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else given
+
+
+def shown_places(labels: Sequence[str]) -> list[int]:
+    """The places of some examples of each label, at even distances among those that have it; few labels have more."""
+    of_label: dict[str, list[int]] = {}
+    for place, label in enumerate(labels):
+        of_label.setdefault(label, []).append(place)
+    each = max(1, SHOWN // max(1, len(of_label)))
+    found = (places[:: -(-len(places) // each)][:each] for _, places in sorted(of_label.items()))
+    return [place for places in found for place in places][:SHOWN]
+
 
 class ImageRows(Rows[Pixels]):
     """Fitted images, each of length 1: so many tokens in a batch are so many images."""
 
-    def __init__(self, images: Fitted) -> None:
-        self.images, self.example_N = images, images.example_N
+    def __init__(self, images: Fitted, augment: tuple[str, ...] = (), seed: int = 0) -> None:
+        self.images, self.augment, self.seed = images, augment, seed
+        self.example_N = images.example_N
         self.length_N = np.ones(len(self.example_N), dtype=np.int64)
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Pixels]:
-        """Some images."""
-        return [self.images.pixels_NYXC[number] for number in numbers.tolist()]
+        """Some images, augmented as drawn from (seed, epoch, number); in no epoch as they are."""
+        taken = [self.images.pixels_NYXC[number] for number in numbers.tolist()]
+        if epoch is None or not self.augment:
+            return taken
+        return [
+            augmented(pixels_YXC, self.augment, np.random.default_rng((self.seed, epoch, number)))
+            for number, pixels_YXC in zip(numbers.tolist(), taken, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -53,10 +84,13 @@ class ImageInput(Input[ImageExample, Pixels]):
     """The size of the images, and of each channel the mean and the deviation over all pixels of the training part."""
 
     noun: ClassVar[str] = "images"
+    unit: ClassVar[str] = "images"
+    at_once: ClassVar[int] = 64
 
     frame: Frame
     mean_C: tuple[float, ...]
     deviation_C: tuple[float, ...]
+    augment: tuple[str, ...] = ()
 
     @classmethod
     def learn(cls, train: Examples[ImageExample], settings: ImageSettings, *, room: Room, like: Any = None) -> Self:
@@ -73,11 +107,11 @@ class ImageInput(Input[ImageExample, Pixels]):
         mean_C = count_CK @ shade_K / every
         deviation_C = np.sqrt(np.maximum(count_CK @ shade_K**2 / every - mean_C**2, 0))
         deviation_C[deviation_C < 1 / SHADES] = 1.0  # of a channel that never changes
-        return cls(frame, tuple(mean_C.tolist()), tuple(deviation_C.tolist()))
+        return cls(frame, tuple(mean_C.tolist()), tuple(deviation_C.tolist()), settings.augment)
 
     def encode(self, examples: Examples[ImageExample], *, seed: int = 0) -> ImageRows:
         """The pixels of every image that can be read."""
-        return ImageRows(fitted_part(examples, self.frame))
+        return ImageRows(fitted_part(examples, self.frame), self.augment, seed)
 
     def stack(self, rows: Sequence[Pixels]) -> Stacked:
         """`input_B`, (B, C, Y, X), less the mean and over the deviation; `real_BT`, (B, 1), counts each image once."""
@@ -88,17 +122,44 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def parse(self, given: Any) -> ImageExample:
         """A path, the bytes of a file, or an array of bytes, (rows, columns) or (rows, columns, channels)."""
+        if isinstance(given, ImageExample):
+            return given
         if isinstance(given, bytes):
             return _checked(ImageExample(Undecoded(lambda: given, "the image"), name="the image"))
         if isinstance(given, str | Path):
             path = existing(str(given))
-            require_small(path)
-            return _checked(ImageExample(Undecoded(path.read_bytes, str(path)), name=str(given)))
+            return _checked(ImageExample(Undecoded(partial(content_of, path), str(path)), name=str(given)))
         return ImageExample(_pixels(given), name="the image")
 
     def example_fields(self, example: ImageExample) -> dict[str, Any]:
         """Its name."""
         return {"image": example.name}
+
+    def line_start(self, example: ImageExample) -> str:
+        """Its name, for which of many a line is could not be seen."""
+        return f"{example.name}\t"
+
+    def picture(self, examples: Examples[ImageExample]) -> Picture | None:
+        """Some images of every label at even distances; below, one after each augmentation of the settings."""
+        images, known = fitted_part(examples, self.frame), list(examples)
+        places = shown_places([known[number].label for number in images.example_N.tolist()])
+        sheet = [(known[images.example_N[place]].label, images.pixels_NYXC[place]) for place in places]
+        rows = [
+            (name, [augmented(sheet[0][1], (name,), np.random.default_rng((0, n))) for n in range(DRAWS)])
+            for name in self.augment
+        ]
+        return Picture("images", {"images": sheet, "augmented": rows}) if sheet else None
+
+    def part_sentence(self, examples: Examples[ImageExample], rows: ImageRows) -> tuple[str, str]:
+        """How many images are read, of which size, and which cannot be."""
+        read, told = len(rows.example_N), rows.images.told()
+        sizes = f" of {rows.images.sizes.told()} pixels" if rows.images.sizes else ""
+        return f"{read:,} images{sizes}", f"; left out: {told}" if told else ""
+
+    def blank_remarks(self, examples: Examples[ImageExample], first: int = 0) -> list[str]:
+        """Which images cannot be read."""
+        told = fitted_part(examples, self.frame).told()
+        return [told] if told else []
 
     def digest(self, example: ImageExample) -> bytes:
         """Of the file, or of the pixels."""
@@ -117,7 +178,7 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def save(self, folder: Path) -> None:
         """Write the size and the scale."""
-        plain = {**self.frame._asdict(), "mean": self.mean_C, "deviation": self.deviation_C}
+        plain = {**self.frame._asdict(), "mean": self.mean_C, "deviation": self.deviation_C, "augment": self.augment}
         save_json(folder / "image.json", plain)
 
     @classmethod
@@ -133,7 +194,10 @@ class ImageInput(Input[ImageExample, Pixels]):
             raise ValueError("expected a size, and a mean and a deviation of each channel")
         if not all(deviation > 0 for deviation in deviation_C):
             raise ValueError("expected deviations above 0")
-        return cls(frame, mean_C, deviation_C)
+        augment = tuple(map(str, plain["augment"]))
+        if not set(augment) <= AUGMENTATIONS.keys():
+            raise ValueError(f"expected augmentations among {', '.join(AUGMENTATIONS)}")
+        return cls(frame, mean_C, deviation_C, augment)
 
 
 def _checked(example: ImageExample) -> ImageExample:

@@ -17,9 +17,9 @@ from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
 from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Input, Picture, Stacked
 from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews, seen_classes
-from seqwright.outputs import Baselines, Picture, Report, Targets, each_row
+from seqwright.outputs import Baselines, Report, Targets, each_row
 from seqwright.outputs.classes import ClassesOutput, listed
 from seqwright.outputs.linear import NOT_HERE, elsewhere, logistic_regression, thinned
 

@@ -15,9 +15,9 @@ from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
 from seqwright.data.labels import numbers_of
 from seqwright.errors import DataError
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Input, Picture, Stacked
 from seqwright.metrics.regression import pearson, spearman, squared_error
-from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
+from seqwright.outputs import Baselines, Output, Report, Targets, each_row
 from seqwright.outputs.label import HasLabel
 from seqwright.outputs.linear import NOT_HERE, elsewhere, ridge_regression, thinned
 
