@@ -84,6 +84,13 @@ class GridPositions(nn.Module):
         place_PD = resampled_grid(self.place_YXD, rows, columns).flatten(0, 1)
         return place_PD if self.before_ND is None else torch.cat((self.before_ND, place_PD))
 
+    def resampled(self, name: str, given: Tensor) -> Tensor | None:
+        """The vectors of another grid for this one; what else has another size is of another model."""
+        rows, columns, width = self.place_YXD.shape
+        if name != "place_YXD" or given.dim() != len(self.place_YXD.shape) or given.shape[-1] != width:
+            return None
+        return resampled_grid(given, rows, columns)
+
 
 def resampled_grid(place_YXD: Tensor, rows: int, columns: int) -> Tensor:
     """The vectors of a grid for one of another size, by bicubic interpolation."""

@@ -51,6 +51,9 @@ class ViTSettings(ModelSettings):
     """Inner width of the feed-forward sublayers; four times the width if not given."""
     positions: Literal["learnt", "sinusoidal"] = "learnt"
     """How a patch is told its place: a learnt vector for each, or sinusoids of its row and of its column."""
+    grid: PositiveInt | None = None
+    """Rows and columns of patches that learnt positions are for, which are resampled for images with more or fewer of
+    them. Left out: as many as the images have."""
     class_tokens: NonNegativeInt = Field(default=1, le=2)
     """Learnt vectors that stand before the patches: the class token, and DeiT's distillation token."""
     registers: NonNegativeInt = 0
@@ -124,7 +127,7 @@ class ViT(nn.Module):
         self.register_ND = _drawn(settings.registers, width)
         self.positions: nn.Module
         if settings.positions == "learnt":
-            grid = self.patches.grid(rows, columns)
+            grid = self.patches.grid(rows, columns) if settings.grid is None else (settings.grid, settings.grid)
             self.positions = GridPositions(*grid, width=width, before=settings.class_tokens)
         else:
             self.positions = SinusoidalGrid(width=width, before=settings.class_tokens)
