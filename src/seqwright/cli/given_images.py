@@ -1,6 +1,6 @@
 """Images that `classify` is asked about: paths, folders and archives that are typed, or the rows of a table."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,9 +49,9 @@ def _rows(typed: Iterable[str]) -> Iterator[GivenRow]:
             found = list(_below(path))
             if not found:
                 raise DataError(f"{name} has no file that is named like an image; name another folder or a file")
-            yield from (_row(each) for each in found)
+            yield from (GivenRow(each.name, ["image"], [each.name], each) for each in found)
         else:
-            yield _row(_example(existing(name), name))
+            yield GivenRow(f"text {number}", ["image"], [name], name)
 
 
 def _below(path: Path) -> Iterator[ImageExample]:
@@ -63,8 +63,3 @@ def _below(path: Path) -> Iterator[ImageExample]:
 
 def _example(path: Path, name: str) -> ImageExample:
     return ImageExample(Undecoded(partial(content_of, path), str(path)), name=name)
-
-
-def _row(example: ImageExample) -> GivenRow:
-    names: Sequence[str] = ["image"]
-    return GivenRow(example.name, names, [example.name], example)

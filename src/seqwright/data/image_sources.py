@@ -109,28 +109,34 @@ class ImageTable:
         return self._table.read(self._found)
 
     def _found(self, record: Record) -> Found:
-        path = str(record.values["image"] or "").strip() if record.values else ""
+        path = _path(record)
         if not path:
             return Found(no_image(record.where, "names no image"), str)
         value = record.values["label"]
         label = "" if value is None else value.strip() if isinstance(value, str) else json.dumps(value)
         member = self._store.find(path)
-        if member is None:
-            told = f"names the image '{path}', which is not in {self._store.path}"
-            if self.dialect.bad_rows == "refuse":
-                skip = by_setting("correct it, say where the images lie with data.images, or set data.bad_rows=skip")
-                raise RowError(f"{record.where} {told}: {skip}", record.line, "an image that is not there")
-            return Found(no_image(record.where, told, path)._replace(label=label), partial(str, path))
-        return Found(ImageExample(Undecoded(member.content, str(self._store.path / path)), label, path), member.mark)
+        if member is not None:
+            return Found(
+                ImageExample(Undecoded(member.content, str(self._store.path / path)), label, path), member.mark
+            )
+        told = f"names the image '{path}', which is not in {self._store.path}"
+        if self.dialect.bad_rows == "refuse":
+            skip = by_setting("correct it, say where the images lie with data.images, or set data.bad_rows=skip")
+            raise RowError(f"{record.where} {told}: {skip}", record.line, "an image that is not there")
+        return Found(no_image(record.where, told, path)._replace(label=label), partial(str, path))
 
     def fingerprint(self) -> str:
-        """Of the table and of the images."""
-        said = [content_hash(self.path), self._store.fingerprint(), *map(str, self._table.asked.values())]
-        return json.dumps(said)
+        """Of the table and of the images that it names."""
+        images = self._store.fingerprint(filter(None, map(_path, self._table.records())))
+        return json.dumps([content_hash(self.path), images, *map(str, self._table.asked.values())])
 
     def remarks(self) -> list[str]:
         """What the table leaves open."""
         return self._table.remarks()
+
+
+def _path(record: Record) -> str:
+    return str(record.values["image"] or "").strip() if record.values else ""
 
 
 def no_image(where: str, told: str, name: str = "") -> ImageExample:

@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
@@ -42,8 +42,8 @@ class Store(ABC):
         """Every file: in alphabetical order of the paths, in an archive in its own."""
 
     @abstractmethod
-    def fingerprint(self) -> str:
-        """Changes with the content and the names of the files."""
+    def fingerprint(self, names: Iterable[str] | None = None) -> str:
+        """Changes with the content and the names of the files: of all, or at least of those that are named."""
 
     def folders(self) -> set[str]:
         """The names of the folders right below, those without files included."""
@@ -105,9 +105,10 @@ class Folder(Store):
             return ImageFile(PurePosixPath(name), partial(content_of, path), partial(mark_of, path))
         return super().find(name) if self.path.is_dir() else None
 
-    def fingerprint(self) -> str:
-        """Of every file."""
-        listed = [[str(member.path), content_hash(self.path / member.path)] for member in self.members()]
+    def fingerprint(self, names: Iterable[str] | None = None) -> str:
+        """Of every file, or of those that are named."""
+        files = self.members() if names is None else filter(None, map(self.find, names))
+        listed = [[str(file.path), content_hash(self.path / file.path)] for file in files]
         return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
     def folders(self) -> set[str]:
@@ -126,7 +127,7 @@ class Archive(Store):
         below = path.relative_to(self.inner)
         return below if below.parts and not_hidden(below) else None
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, names: Iterable[str] | None = None) -> str:
         """Of the archive."""
         return json.dumps([content_hash(self.location), str(self.inner)])
 

@@ -111,7 +111,18 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def encode(self, examples: Examples[ImageExample], *, seed: int = 0) -> ImageRows:
         """The pixels of every image that can be read."""
-        return ImageRows(fitted_part(examples, self.frame), self.augment, seed)
+        return ImageRows(self._fitted(examples), self.augment, seed)
+
+    def _fitted(self, examples: Examples[ImageExample]) -> Fitted:
+        """Every image that can be read; what a user types is decoded once too, whoever asks for it."""
+        key = (self.frame, "image")
+        if key not in examples.tokenised:
+            found = ImageRows(fitted_part(examples, self.frame))
+            if examples.fingerprint:
+                return found.images
+            examples.tokenised[key] = found
+        known: Any = examples.tokenised[key]
+        return known.images  # type: ignore[no-any-return]
 
     def stack(self, rows: Sequence[Pixels]) -> Stacked:
         """`input_B`, (B, C, Y, X), less the mean and over the deviation; `real_BT`, (B, 1), counts each image once."""
@@ -141,7 +152,7 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def picture(self, examples: Examples[ImageExample]) -> Picture | None:
         """Some images of every label at even distances; below, one after each augmentation of the settings."""
-        images, known = fitted_part(examples, self.frame), list(examples)
+        images, known = self._fitted(examples), list(examples)
         places = shown_places([known[number].label for number in images.example_N.tolist()])
         sheet = [(known[images.example_N[place]].label, images.pixels_NYXC[place]) for place in places]
         rows = [
@@ -158,7 +169,7 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def blank_remarks(self, examples: Examples[ImageExample], first: int = 0) -> list[str]:
         """Which images cannot be read."""
-        told = fitted_part(examples, self.frame).told()
+        told = self._fitted(examples).told()
         return [told] if told else []
 
     def digest(self, example: ImageExample) -> bytes:
@@ -167,7 +178,7 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def features(self, examples: Examples[ImageExample]) -> Sequence[NDArray[np.float32]]:
         """The pixels, of an image that cannot be read zeros."""
-        images = fitted_part(examples, self.frame)
+        images = self._fitted(examples)
         pixels = dict(zip(images.example_N.tolist(), images.pixels_NYXC, strict=True))
         blank = np.zeros(self.frame.shape, dtype=np.uint8)
         return [pixels.get(number, blank).ravel().astype(np.float32) for number, _ in enumerate(examples)]
@@ -201,8 +212,9 @@ class ImageInput(Input[ImageExample, Pixels]):
 
 
 def _checked(example: ImageExample) -> ImageExample:
-    """An image of the user's own, refused at once where it cannot be read."""
-    return example._replace(image=example.pixels_YXC)
+    """An image of the user's own, refused at once where it cannot be read; its pixels are not kept."""
+    _ = example.pixels_YXC
+    return example
 
 
 def _pixels(given: Any) -> Pixels:
