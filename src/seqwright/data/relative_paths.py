@@ -17,8 +17,9 @@ def beside_run(plain: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Plain values of a run, with its data found from the current directory or from a folder above the run's own.
 
     Most runs are trained where they lie, in `runs/NAME`: their data is found from anywhere, also when all was moved.
+    The run itself is no data, though it is often called like a folder of them.
     """
-    return _moved(plain, [Path(), *folder.absolute().parents])
+    return _moved(plain, [Path(), *folder.absolute().parents], folder.absolute())
 
 
 def for_recipe(data: dict[str, Any], where: Path) -> dict[str, Any]:
@@ -30,13 +31,14 @@ def for_recipe(data: dict[str, Any], where: Path) -> dict[str, Any]:
     return {**data, **{part: _each_path(data[part], said) for part in PARTS if part in data}}
 
 
-def _moved(plain: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
+def _moved(plain: dict[str, Any], folders: list[Path], run: Path | None = None) -> dict[str, Any]:
     data = plain.get("data")
     if not isinstance(data, Mapping):
         return plain
 
     def found(path: str) -> str:
-        folder = next((folder for folder in folders if _is_there(folder / path)), folders[0])
+        known = (folder for folder in folders if _is_there(folder / path) and (folder / path).absolute() != run)
+        folder = next(known, folders[0])
         return path if folder == Path() else Path(os.path.relpath(folder / path)).as_posix()
 
     return {**plain, "data": {**data, **{part: _each_path(data[part], found) for part in PARTS if part in data}}}
