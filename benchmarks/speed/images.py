@@ -8,6 +8,7 @@ must be the same.
 L layers · D width · P patches · F feed-forward
 """
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -139,6 +140,15 @@ def written(size: Mapping[str, int], settings: Settings, folder: Path) -> None:
         num_labels=settings["classes"],
     )
     hf.ViTForImageClassification(config).save_pretrained(folder)
+    side = settings["side"]
+    read = {
+        "size": {"shortest_edge": side},
+        "do_center_crop": True,
+        "crop_size": side,
+        "image_mean": 0.5,
+        "image_std": 0.5,
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(read), encoding="utf-8")
 
 
 def images(settings: Settings) -> tuple[Any, Any]:
