@@ -17,17 +17,21 @@ from seqwright.layers.positions import GridPositions, SinusoidalGrid, resampled_
 from seqwright.layers.taps import listen, views
 from seqwright.models.cnn import CNNSettings
 from seqwright.models.resnet import ResNetSettings
-from seqwright.models.vit import ViT, ViTSettings
+from seqwright.models.vit import ViTSettings
 
 
 def drawn(*shape: int, seed: int = 1) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def small_vit(**settings: Any) -> ViT:
+def small_vit(**settings: Any) -> Any:
     torch.manual_seed(1)
     plain = {"width": 12, "heads": 3, "layers": 2, "patch": 3, **settings}
     return ViTSettings.model_validate(plain).body(channels=2, rows=6, columns=9).eval()
+
+
+def resnet(**settings: Any) -> ResNetSettings:
+    return ResNetSettings.model_validate(settings)
 
 
 # ------------------------------------------------------------------------------------------------------- patches
@@ -113,7 +117,7 @@ def test_a_vit_is_torchs_own_encoder_over_patches() -> None:
     layer = nn.TransformerEncoderLayer(
         12, 3, 48, dropout=0.0, activation="gelu", layer_norm_eps=1e-6, batch_first=True, norm_first=True
     )
-    first_B1D = body.class_ND.expand(2, -1, -1)  # type: ignore[union-attr]
+    first_B1D = body.class_ND.expand(2, -1, -1)
     wanted_BPD = torch.cat((first_B1D, body.patches(x_BCYX)), dim=1) + body.positions(2, 3)
     for block in body.blocks:
         attention, fed = block.attention, block.feed_forward
@@ -139,7 +143,7 @@ def test_registers_stand_behind_the_class_token_without_a_place() -> None:
     (embedded_BPD,) = heard["embedded"]
     assert h_BPD.shape == embedded_BPD.shape == (2, 1 + 2 + 6, 12)
     assert torch.equal(embedded_BPD[0, 1:3], body.register_ND)
-    assert torch.equal(embedded_BPD[0, 0], (body.class_ND + body.positions.before_ND)[0])  # type: ignore[operator]
+    assert torch.equal(embedded_BPD[0, 0], (body.class_ND + body.positions.before_ND)[0])
 
 
 @torch.no_grad()
@@ -215,7 +219,7 @@ def test_a_group_is_normalised_within_each_image() -> None:
 @torch.no_grad()
 def test_a_cnn_is_convolutions_and_the_largest_of_four() -> None:
     torch.manual_seed(1)
-    body = CNNSettings(width=4, stages=2, convolutions=1, kernel=5).body(channels=3, rows=7, columns=10).eval()
+    body: Any = CNNSettings(width=4, stages=2, convolutions=1, kernel=5).body(channels=3, rows=7, columns=10).eval()
     x_BCYX = drawn(2, 3, 7, 10)
     first, second = (stage.convolutions[0] for stage in body.stages)
     y_BCYX = F.conv2d(x_BCYX, first.filters.weight, padding=2)
@@ -230,13 +234,14 @@ def test_a_cnn_is_convolutions_and_the_largest_of_four() -> None:
 
 def test_a_single_pixel_passes_every_stage() -> None:
     assert CNNSettings(width=4, stages=5).body(channels=1, rows=1, columns=1)(drawn(2, 1, 1, 1)).shape == (2, 1, 64)
-    assert ResNetSettings(layers=18).body(channels=1, rows=1, columns=1)(drawn(2, 1, 1, 1)).shape == (2, 1, 512)
+    assert resnet(layers=18).body(channels=1, rows=1, columns=1)(drawn(2, 1, 1, 1)).shape == (2, 1, 512)
 
 
 @torch.no_grad()
 def test_of_shortcut_a_every_second_pixel_is_kept_and_new_channels_are_zero() -> None:
     torch.manual_seed(1)
-    body, x_BCYX = ResNetSettings(layers=20).body(channels=3, rows=8, columns=8).eval(), drawn(2, 16, 5, 8).relu()
+    body: Any = resnet(layers=20).body(channels=3, rows=8, columns=8).eval()
+    x_BCYX = drawn(2, 16, 5, 8).relu()
     block = body.blocks[3]
     assert (block.stride, block.new, block.shortcut) == (2, 16, None)
     nn.init.zeros_(block.second.norm.weight)  # of the block only what leads around it is left
@@ -253,7 +258,7 @@ def test_resnet_18_is_that_of_transformers() -> None:
     )
     torch.manual_seed(1)
     theirs = transformers.ResNetModel(config)
-    ours = ResNetSettings(layers=18, norm="batch").body(channels=3, rows=37, columns=45)
+    ours: Any = resnet(layers=18, norm="batch").body(channels=3, rows=37, columns=45)
     copied(theirs.embedder.embedder, ours.stem)
     layers = [layer for stage in theirs.encoder.stages for layer in stage.layers]
     for layer, block in zip(layers, ours.blocks, strict=True):

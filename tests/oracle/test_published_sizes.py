@@ -90,5 +90,6 @@ def test_resnets_have_the_parameters_of_the_paper(layers: int, classes: int, pub
 # He et al. 2016, table 6: 110 layers have 1.7M.
 def test_the_deepest_small_resnet() -> None:
     with torch.device("meta"):
-        model = pooled_model(ResNetClassifierSettings(layers=110), classes=10, channels=3, rows=32, columns=32)
+        settings = ResNetClassifierSettings.model_validate({"layers": 110})
+        model = pooled_model(settings, classes=10, channels=3, rows=32, columns=32)
     assert round(parameters(model) / 1e6, 1) == 1.7

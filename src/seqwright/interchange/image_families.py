@@ -70,7 +70,7 @@ class ImageFamily(NamedTuple):
         position_PD, before = found.pop(self.positions), len(self.tokens)
         side = round((len(position_PD) - before) ** 0.5)
         found[self.positions + BEFORE] = position_PD[:before]
-        found[self.positions + PLACES] = position_PD[before:].unflatten(0, (side, side))
+        found[self.positions + PLACES] = position_PD[before:].view(side, side, -1)
         if all(f"{name}.{part}" in found for name in TEACHER for part in ("weight", "bias")):
             weights, biases = ([found.pop(f"{name}.{part}") for name in TEACHER] for part in ("weight", "bias"))
             found |= {"classifier.weight": torch.cat(weights, dim=1) / 2, "classifier.bias": sum(biases) / 2}  # type: ignore[dict-item]
@@ -83,7 +83,7 @@ class ImageFamily(NamedTuple):
         found[self.positions] = torch.cat((before_ND, place_YXD.flatten(0, 1)))
         for name, tensor in list(found.items()):
             if name == self.filters:
-                found[name] = tensor.unflatten(1, (-1, patch, patch))
+                found[name] = tensor.view(len(tensor), -1, patch, patch)
             elif name.startswith(f"{self.prefix}embeddings.") and tensor.dim() == 2:
                 found[name] = tensor.unsqueeze(0)
         if pooling == "class-tokens":

@@ -51,7 +51,7 @@ class PretrainedImages(NamedTuple):
     def told(self) -> str:
         """Its size beside its parameters."""
         frame = self.read.frame
-        return f"images of {frame.rows} × {frame.columns}, {len(self.labels):,} labels"
+        return f"{len(self.tensors):,} tensors, images of {frame.rows} × {frame.columns}, {len(self.labels):,} labels"
 
     def recipe(self, name: str) -> dict[str, Any]:
         """A recipe in plain values; `name` is that of the file or folder."""
@@ -100,7 +100,6 @@ def read_images_model(path: Path, config: Mapping[str, Any]) -> PretrainedImages
         settings["grid"] = side // settings["patch"]
         here = -(-read.frame.rows // settings["patch"])
         notes.append(f"resampled in use: positions from {settings['grid']} × {settings['grid']} to {here} × {here}")
-    notes.insert(0, f"loaded: {len(tensors):,} tensors")
     return PretrainedImages(
         names=family.names,
         settings={"kind": "vit", "class_tokens": len(family.tokens), "pooling": pooling, **settings},

@@ -21,10 +21,10 @@ def preparing(
 ) -> ImageInput:
     """What a run reads images by; what is prepared otherwise there goes into `notes`."""
     path, channels, side = folder / PREPROCESSOR, int(config["num_channels"]), int(config["image_size"])
-    usual = tuple(each[:channels] for each in colours)
+    mean_C, deviation_C = (each[:channels] for each in colours)
     if not path.is_file():
-        notes.append(f"there is no {PREPROCESSOR}: images are scaled by the mean {usual[0]} and deviation {usual[1]}")
-        return ImageInput(Frame(channels, side, side), *usual)
+        notes.append(f"there is no {PREPROCESSOR}: images are scaled by the mean {mean_C} and deviation {deviation_C}")
+        return ImageInput(Frame(channels, side, side), mean_C, deviation_C)
     plain = read_json(path)
     size = plain.get("crop_size") if plain.get("do_center_crop") else plain.get("size")
     rows, columns = _size(size, side, path)
@@ -36,11 +36,10 @@ def preparing(
         raise DataError(f"{path} has rescale_factor = {plain['rescale_factor']!r:.60}; only 1/255 can be imported")
     notes += _otherwise(plain, rows, path)
     if plain.get("do_normalize") is False:
-        usual = ((0.0,) * channels, (1.0,) * channels)
-    mean_C, deviation_C = (
-        _colours(plain.get(key), default, channels, path)
-        for key, default in zip(("image_mean", "image_std"), usual, strict=True)
-    )
+        mean_C, deviation_C = (0.0,) * channels, (1.0,) * channels
+    else:
+        mean_C = _colours(plain.get("image_mean"), mean_C, channels, path)
+        deviation_C = _colours(plain.get("image_std"), deviation_C, channels, path)
     if min(deviation_C) <= 0:
         raise DataError(f"{path} has image_std = {deviation_C}, expected numbers above 0: get it again")
     return ImageInput(Frame(channels, rows, columns), mean_C, deviation_C)

@@ -84,8 +84,8 @@ def _recognised(config: Mapping[str, Any], where: Path) -> tuple[Family, Head]:
     name = config.get("model_type")
     family = FAMILIES.get(str(name).removeprefix(TYPE))
     if family is None:
-        known = ", ".join([*FAMILIES, *IMAGE_FAMILIES])
-        raise DataError(f"{where} is of model_type '{name}'; those that can be imported are {known}")
+        types = ", ".join([*FAMILIES, *IMAGE_FAMILIES])
+        raise DataError(f"{where} is of model_type '{name}'; those that can be imported are {types}")
     architecture = architecture_of(config, where)
     head = family.head_of(architecture)
     if head is None:
