@@ -154,9 +154,9 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def picture(self, examples: Examples[ImageExample]) -> Picture | None:
         """Some images of every label at even distances; below, one after each augmentation of the settings."""
-        images, known = self._fitted(examples), list(examples)
-        places = shown_places([known[number].label for number in images.example_N.tolist()])
-        sheet = [(known[images.example_N[place]].label, images.pixels_NYXC[place]) for place in places]
+        images, labels = self._fitted(examples), [example.label for example in examples]
+        places = shown_places([labels[number] for number in images.example_N.tolist()])
+        sheet = [(labels[images.example_N[place]], images.pixels_NYXC[place]) for place in places]
         rows = [
             (name, [augmented(sheet[0][1], (name,), np.random.default_rng((0, n))) for n in range(DRAWS)])
             for name in self.augment
