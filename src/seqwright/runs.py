@@ -45,7 +45,7 @@ from seqwright.run_folders import (
     with_rate_of_run,
     write_beginning,
 )
-from seqwright.saved_weights import chosen_weights, damage_told, imported_again, refuse_larger_sizes
+from seqwright.saved_weights import chosen_weights, damage_told, imported_again, refuse_larger_model
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation
 from seqwright.tasks.distillation import Teacher, taught
@@ -358,7 +358,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     step, files = chosen_weights(folder, which, imported_again(recipe, folder, inputs), notice)
     tensors = files.get("averages") or files["model"]
     with damage_told(folder):
-        refuse_larger_sizes(recipe.model, tensors)
+        refuse_larger_model(recipe.model, lambda: model_of(recipe, inputs.sizes()), tensors)
         model = model_of(recipe, inputs.sizes())
     load_tensors(model, tensors)
     try:

@@ -99,7 +99,9 @@ def read_images_model(path: Path, config: Mapping[str, Any]) -> PretrainedImages
     if read.frame.rows != side:
         settings["grid"] = side // settings["patch"]
         here = -(-read.frame.rows // settings["patch"])
-        notes.append(f"resampled in use: positions from {settings['grid']} × {settings['grid']} to {here} × {here}")
+        there = ", and there also smoothed" if family.registers else ""
+        grid = settings["grid"]
+        notes.append(f"resampled in use: positions from {grid} × {grid} to {here} × {here}{there}")
     return PretrainedImages(
         names=family.names,
         settings={"kind": "vit", "class_tokens": len(family.tokens), "pooling": pooling, **settings},

@@ -42,7 +42,11 @@ def normalisation(norm: Norm, channels: int) -> nn.Module:
 
 
 def channels_last(x_BCYX: Tensor) -> Tensor:
-    """The same image with the channels of a pixel side by side in memory, which convolutions on a CPU like best."""
+    """The same image with the channels of a pixel side by side in memory.
+
+    On a CPU wide images and few channels take three quarters of the time so; under many channels, as a ResNet's, the
+    weights are rearranged in every step, which takes longer than is gained.
+    """
     return x_BCYX.contiguous(memory_format=torch.channels_last)
 
 

@@ -10,7 +10,7 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from seqwright.layers.embeddings import TokenVectors
-from seqwright.layers.image_convolution import Norm, NormalisedConvolution, channels_last, places
+from seqwright.layers.image_convolution import Norm, NormalisedConvolution, places
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Mean
 from seqwright.settings import ModelSettings
@@ -95,7 +95,7 @@ class ResNet(nn.Module):
 
     def forward(self, x_BCYX: Tensor, real: Tensor | None = None) -> Tensor:
         """`h_BPD`: a vector for each place of the last image. `real` is not asked: an image is real as a whole."""
-        x_BCYX = self.halved(self.stem(channels_last(x_BCYX)).relu())
+        x_BCYX = self.halved(self.stem(x_BCYX).relu())
         for block in self.blocks:
             x_BCYX = block(x_BCYX)
         h_BPD: Tensor = self.contextual(places(x_BCYX))
