@@ -88,6 +88,12 @@ def test_learnt_positions_are_resampled_for_another_grid() -> None:
     assert resampled_grid(place_YXD, 4, 3) is place_YXD
 
 
+def test_learnt_positions_begin_as_far_apart_as_is_said() -> None:
+    for deviation in (0.02, 1.0):
+        places = small_vit(position_deviation=deviation, width=192).positions.place_YXD
+        assert places.std().item() == pytest.approx(deviation, rel=0.1)
+
+
 def test_what_stands_before_a_grid_keeps_its_positions() -> None:
     positions = GridPositions(4, 3, width=5, before=2)
     same_PD, other_PD = positions(4, 3), positions(6, 6)

@@ -74,10 +74,10 @@ class GridPositions(nn.Module):
     Those of the places are resampled for a grid of another size (section 3.2), bicubic as in the code of DINO.
     """
 
-    def __init__(self, rows: int, columns: int, *, width: int, before: int) -> None:
+    def __init__(self, rows: int, columns: int, *, width: int, before: int, deviation: float = DEVIATION) -> None:
         super().__init__()
-        self.before_ND = nn.Parameter(torch.randn(before, width) * DEVIATION) if before else None
-        self.place_YXD = nn.Parameter(torch.randn(rows, columns, width) * DEVIATION)
+        self.before_ND = nn.Parameter(torch.randn(before, width) * deviation) if before else None
+        self.place_YXD = nn.Parameter(torch.randn(rows, columns, width) * deviation)
 
     def forward(self, rows: int, columns: int) -> Tensor:
         """`position_PD` of a grid, row by row, after those of what stands before it."""
