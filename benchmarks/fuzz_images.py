@@ -74,7 +74,10 @@ def idx_pair() -> Files:
 def arrays() -> Files:
     """Arrays of NumPy, the same bytes whenever they are made."""
     members = {}
-    every = {"images": np.stack([pixels(n) for n in range(COUNT)]), "labels": np.arange(COUNT) % 2}
+    every: dict[str, NDArray[Any]] = {
+        "images": np.stack([pixels(n) for n in range(COUNT)]),
+        "labels": np.arange(COUNT) % 2,
+    }
     for name, array in every.items():
         held = io.BytesIO()
         np.save(held, array)

@@ -141,7 +141,7 @@ def test_what_is_named_and_is_no_image_is_refused(given: str, told: str, say: Sa
 
 def test_python_takes_paths_bytes_and_arrays(home: Path) -> None:
     run, path = sw.load(home / "runs" / "photos"), home / "photos" / "red" / "2.png"
-    one, *several = run(str(path)), *run([path, path.read_bytes(), random_pixels(3, 20, 30) // 9])
+    one, several = run(str(path)), run([path, path.read_bytes(), random_pixels(3, 20, 30) // 9])
     assert one.label == several[0].label == several[1].label == "red"
     assert several[2].label == "dark"
     with pytest.raises(DataError, match=r"broken\.jpg is no image"):

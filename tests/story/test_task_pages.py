@@ -25,7 +25,7 @@ TRAINED = {  # what a page trains without a download, and how it becomes small
     "image-classification": (),
     "vector-to-text": ("data.examples=200", "data.valid=8", "data.test=8"),
 }
-QUICK = {"series-classification", "image-classification"}
+QUICK = {"series-classification"}
 
 
 def _trained(task: str) -> list[str]:

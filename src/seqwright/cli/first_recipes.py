@@ -51,7 +51,6 @@ from seqwright.errors import DataError, UserError
 from seqwright.kinds import TASKS
 from seqwright.metrics.forecasts import season
 from seqwright.recipe import validated
-from seqwright.tasks import sample
 
 SMALL = 20_000  # pairs or texts: below, a small model or a small batch learns more from them
 MOST_STEPS = 3000  # of a language model
@@ -180,10 +179,10 @@ def _labelled_series(series: Any, data: dict[str, Any]) -> FirstLook:
 
 
 def _labelled_images(images: Any, data: dict[str, Any]) -> FirstLook:
-    examples = list(images.examples("train"))
-    labels = class_counts(example.label for example in examples if example.label)
+    labels = class_counts(example.label for example in images.examples("train") if example.label)
+    count = sum(labels.values())
     sides, unread = [], list[str]()
-    for example in sample(examples, LOOKED_AT):
+    for example in islice(images.examples("train"), 0, None, -(-count // LOOKED_AT)):  # those of a label lie together
         try:
             sides.append(example.pixels_YXC.shape[:2])
         except UnreadableImageError as error:
@@ -195,10 +194,10 @@ def _labelled_images(images: Any, data: dict[str, Any]) -> FirstLook:
     values = {
         "size": size,
         "stages": 3 if size <= 32 else 4,
-        "epochs": min(100, max(5, 100_000 // len(examples))),
+        "epochs": min(100, max(5, 100_000 // count)),
     }
     each = f"{few[0]} × {few[1]}" if few == many else f"{few[0]} × {few[1]} to {many[0]} × {many[1]}"
-    told = f"{len(examples):,} images to train on ({_counts(labels)}), of {each} pixels"
+    told = f"{count:,} images to train on ({_counts(labels)}), of {each} pixels"
     return FirstLook(values, told, [*images.remarks(), *unread[:1]])
 
 

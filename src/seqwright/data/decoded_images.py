@@ -6,7 +6,8 @@ Y rows of pixels · X columns · C channels
 import struct
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import NamedTuple
 
@@ -57,7 +58,7 @@ def decoded_image(content: bytes, where: object) -> Pixels:
     white. How large it is, is told by its header before anything is decoded.
     """
     try:
-        with _opened(content, where) as image:
+        with _silent(), _opened(content, where) as image:
             _refuse_several(image, where)
             image.load()
             return _pixels(ImageOps.exif_transpose(image), where)
@@ -65,18 +66,18 @@ def decoded_image(content: bytes, where: object) -> Pixels:
         raise _unreadable(where, f"is damaged ({_brief(error)})", "damaged", "get it again, or leave it out") from error
 
 
-def size_of(content: bytes, where: object) -> tuple[int, int]:
-    """(Y, X) as the header has it, before EXIF data turns the image."""
-    with _opened(content, where) as image:
-        return image.height, image.width
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without Pillow's warnings: of odd EXIF data, and of sizes for which we have a limit of our own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _opened(content: bytes, where: object) -> Image.Image:
     most = file_limits().pixels
     try:
-        with warnings.catch_warnings():  # our own limit is below Pillow's, unless somebody has raised it
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            image = Image.open(BytesIO(content), formats=FORMATS)
+        image = Image.open(BytesIO(content), formats=FORMATS)
     except Image.DecompressionBombError as error:
         raise _too_many(where, "far too many") from error
     except DAMAGED as error:

@@ -80,6 +80,9 @@ class Input(ABC, Generic[ExampleT, RowT]):
     at_once: ClassVar[int] = 8192
     """How much of that stands in a batch of what a user asks, on any side."""
 
+    baseline_examples: ClassVar[int] = 50_000
+    """How many examples a linear baseline learns from, at most."""
+
     @property
     def marks(self) -> int:
         """How many positions `stack` adds to each row; batches are planned with them."""

@@ -44,7 +44,8 @@ def shift(pixels_YXC: Pixels, rng: Random) -> Pixels:
     down, right = (rng.integers(-most, most + 1) for most in (round(rows / FARTHEST), round(columns / FARTHEST)))
     from_Y = (np.arange(rows) - down).clip(0, rows - 1)
     from_X = (np.arange(columns) - right).clip(0, columns - 1)
-    return pixels_YXC[from_Y[:, None], from_X]
+    moved: Pixels = pixels_YXC[from_Y[:, None], from_X]
+    return moved
 
 
 def flip(pixels_YXC: Pixels, rng: Random) -> Pixels:
@@ -136,8 +137,9 @@ def _between(first: float, length: float, count: int) -> tuple[NDArray[np.int64]
 def _gaussian(count: int, deviation: float) -> Values:
     """How much each pixel of a line has of each other; at the edges there are fewer to share."""
     place = np.arange(count)
-    weight: Values = np.exp(-0.5 * ((place[:, None] - place) / deviation) ** 2)
-    return weight / weight.sum(1, keepdims=True)
+    weight = np.exp(-0.5 * ((place[:, None] - place) / deviation) ** 2)
+    shares: Values = weight / weight.sum(1, keepdims=True)
+    return shares
 
 
 def _grey(found: Values) -> Values:

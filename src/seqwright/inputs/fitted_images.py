@@ -92,9 +92,16 @@ def fitted(pixels_YXC: Pixels, frame: Frame) -> Pixels:
     scale = max(frame.rows / rows, frame.columns / columns)
     high, wide = frame.rows / scale, frame.columns / scale  # of what is cut out, before it is resized
     box = ((columns - wide) / 2, (rows - high) / 2, (columns + wide) / 2, (rows + high) / 2)
+    return resized(pixels_YXC, frame, box)
+
+
+def resized(pixels_YXC: Pixels, frame: Frame, box: tuple[float, float, float, float] | None = None) -> Pixels:
+    """An image, or what a box cuts out of it, at another size: bicubic, over more pixels where it shrinks."""
+    if pixels_YXC.shape == frame.shape and box is None:
+        return pixels_YXC
     image = Image.fromarray(pixels_YXC[:, :, 0] if frame.channels == 1 else pixels_YXC)
-    resized = np.asarray(image.resize((frame.columns, frame.rows), Image.Resampling.BICUBIC, box=box))
-    return resized.reshape(frame.shape)
+    found = np.asarray(image.resize((frame.columns, frame.rows), Image.Resampling.BICUBIC, box=box))
+    return found.reshape(frame.shape)
 
 
 def common_frame(examples: Examples[ImageExample], size: int | None) -> Frame:

@@ -23,11 +23,12 @@ from seqwright.data.images import ImageExample
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Picture, Room, Stacked
 from seqwright.inputs.augmentations import AUGMENTATIONS, augmented
-from seqwright.inputs.fitted_images import Fitted, Frame, common_frame, fitted_part
+from seqwright.inputs.fitted_images import Fitted, Frame, common_frame, fitted_part, resized
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.settings import Settings
 
 SHADES = 256
+THUMBNAIL = 256  # values of an image that a linear baseline sees, at most
 SHOWN, DRAWS = 48, 8  # images on a contact sheet, and how often each augmentation is drawn on it
 Augmentation = Literal["crop", "shift", "flip", "colour", "grey", "blur", "solarise", "cut-out"]
 
@@ -86,6 +87,7 @@ class ImageInput(Input[ImageExample, Pixels]):
     noun: ClassVar[str] = "images"
     unit: ClassVar[str] = "images"
     at_once: ClassVar[int] = 64
+    baseline_examples: ClassVar[int] = 5_000
 
     frame: Frame
     mean_C: tuple[float, ...]
@@ -152,9 +154,9 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def picture(self, examples: Examples[ImageExample]) -> Picture | None:
         """Some images of every label at even distances; below, one after each augmentation of the settings."""
-        images, known = self._fitted(examples), list(examples)
-        places = shown_places([known[number].label for number in images.example_N.tolist()])
-        sheet = [(known[images.example_N[place]].label, images.pixels_NYXC[place]) for place in places]
+        images, labels = self._fitted(examples), [example.label for example in examples]
+        places = shown_places([labels[number] for number in images.example_N.tolist()])
+        sheet = [(labels[images.example_N[place]], images.pixels_NYXC[place]) for place in places]
         rows = [
             (name, [augmented(sheet[0][1], (name,), np.random.default_rng((0, n))) for n in range(DRAWS)])
             for name in self.augment
@@ -177,11 +179,13 @@ class ImageInput(Input[ImageExample, Pixels]):
         return hashlib.blake2b(example.content(), digest_size=8).digest()
 
     def features(self, examples: Examples[ImageExample]) -> Sequence[NDArray[np.float32]]:
-        """The pixels, of an image that cannot be read zeros."""
-        images = self._fitted(examples)
+        """The pixels of a thumbnail; of an image that cannot be read zeros."""
+        images, side = self._fitted(examples), int((THUMBNAIL / self.frame.channels) ** 0.5)
+        frame = self.frame._replace(rows=min(side, self.frame.rows), columns=min(side, self.frame.columns))
         pixels = dict(zip(images.example_N.tolist(), images.pixels_NYXC, strict=True))
         blank = np.zeros(self.frame.shape, dtype=np.uint8)
-        return [pixels.get(number, blank).ravel().astype(np.float32) for number, _ in enumerate(examples)]
+        found = (resized(pixels.get(number, blank), frame) for number, _ in enumerate(examples))
+        return [each.ravel().astype(np.float32) for each in found]
 
     def sizes(self) -> dict[str, int]:
         """The channels, the rows of pixels and the columns."""

@@ -201,7 +201,8 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
             return Baselines(
                 {"baseline_majority_accuracy": always}, told, [f"there is no logistic regression: {NOT_HERE}"]
             )
-        some = thinned([number for number in input.encode(train).example_N.tolist() if labels[number]])
+        usable = [number for number in input.encode(train).example_N.tolist() if labels[number]]
+        some = thinned(usable, input.baseline_examples)
         features, asked = input.features(train), input.features(part)
         known = [self.number(labels[number]) for number in some]
         regression = logistic_regression(input.vectorizer(), [features[number] for number in some], known)

@@ -149,7 +149,11 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
                 {"baseline_mean_mse": always}, told, [f"there is no regression to compare with: {NOT_HERE}"]
             )
         known = _values(train, input.encode(train))
-        some, features, asked = thinned(list(known)), input.features(train), input.features(part)
+        some, features, asked = (
+            thinned(list(known), input.baseline_examples),
+            input.features(train),
+            input.features(part),
+        )
         vectorizer, shown = input.vectorizer(), [features[number] for number in some]
         regression = ridge_regression(vectorizer, shown, [known[number] for number in some])
         linear = self._scores(regression.predict([asked[number] for number in truth]).tolist(), true)
