@@ -37,6 +37,7 @@ class PretrainedImages(NamedTuple):
     labels: list[str]
     tensors: dict[str, Tensor]
     read: ImageInput
+    loaded: int  # tensors
     notes: list[str]  # what a user should know
     files: list[Path]
     pairs: bool = False
@@ -51,7 +52,7 @@ class PretrainedImages(NamedTuple):
     def told(self) -> str:
         """Its size beside its parameters."""
         frame = self.read.frame
-        return f"{len(self.tensors):,} tensors, images of {frame.rows} × {frame.columns}, {len(self.labels):,} labels"
+        return f"{self.loaded:,} tensors loaded, images of {frame.rows} × {frame.columns}, {len(self.labels):,} labels"
 
     def recipe(self, name: str) -> dict[str, Any]:
         """A recipe in plain values; `name` is that of the file or folder."""
@@ -84,7 +85,8 @@ def read_images_model(path: Path, config: Mapping[str, Any]) -> PretrainedImages
     settings = _settings(config, family, tensors, where)
     if idle := [f"{family.prefix}{name}" for name in IDLE if f"{family.prefix}{name}" in tensors]:
         notes.append(f"left out, since nothing reads them here: {', '.join(idle)}")
-    tensors = family.flat({name: tensor for name, tensor in tensors.items() if name not in idle})
+    used = {name: tensor for name, tensor in tensors.items() if name not in idle}
+    tensors = family.flat(used)
     if pooling is None:
         pooling = next(iter(family.architectures))
         labels, wide = ["LABEL_0"], settings["width"] * (1 + (pooling == "class-and-patches"))
@@ -108,6 +110,7 @@ def read_images_model(path: Path, config: Mapping[str, Any]) -> PretrainedImages
         labels=labels,
         tensors=tensors,
         read=read,
+        loaded=len(used),
         notes=notes,
         files=files,
     )

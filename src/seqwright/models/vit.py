@@ -139,7 +139,8 @@ class ViT(nn.Module):
         self.blocks = nn.ModuleList(_block(settings, place) for place in range(settings.layers))
         self.norm = nn.LayerNorm(width, eps=settings.epsilon)
         self.embedded, self.contextual = Tap(), Tap()
-        self._init_weights()
+        nn.init.normal_(self.patches.linear.weight, std=self.patches.linear.in_features**-0.5)
+        nn.init.zeros_(self.patches.linear.bias)
 
     def forward(self, x_BCYX: Tensor, real: Tensor | None = None) -> Tensor:
         """`h_BPD`: what the last block makes of each patch, after what it makes of class tokens and registers.
@@ -160,20 +161,6 @@ class ViT(nn.Module):
         return seen_BPD
 
     hidden = forward
-
-    @torch.no_grad()
-    def _init_weights(self) -> None:
-        """Each projection so that its sums are as wide as what is summed, and no bias."""
-        for each in self.modules():
-            if isinstance(each, nn.Linear):
-                nn.init.zeros_(each.bias)
-        for block in self.blocks:
-            attention, fed = block.attention, block.feed_forward
-            keys_DD, values_DD = attention.key_value.weight.chunk(2)
-            matrices = (attention.query.weight, keys_DD, values_DD, attention.output.weight)
-            for matrix in (*matrices, fed.widen.weight, fed.narrow.weight):
-                nn.init.xavier_uniform_(matrix)
-        nn.init.normal_(self.patches.linear.weight, std=self.patches.linear.in_features**-0.5)
 
     def pool(self) -> "ImagePool":
         """As the settings say."""
@@ -218,13 +205,15 @@ def _drawn(count: int, width: int) -> nn.Parameter | None:
 
 def _block(settings: ViTSettings, place: int) -> Block:
     rises = settings.stochastic_depth * place / max(1, settings.layers - 1)  # from 0 (Huang et al. 2016, section 3)
-    return Block(
-        Attention(
-            width=settings.width, heads=settings.heads, view=SEEING, bias=True, dropout=settings.attention_dropout
-        ),
-        GELUFeedForward(width=settings.width, inner=settings.feed_forward),
-        partial(_residual, settings, rises),
+    attention = Attention(
+        width=settings.width, heads=settings.heads, view=SEEING, bias=True, dropout=settings.attention_dropout
     )
+    feed_forward = GELUFeedForward(width=settings.width, inner=settings.feed_forward)
+    for linear in (attention.query, attention.key_value, attention.output, feed_forward.widen, feed_forward.narrow):
+        for matrix in linear.weight.chunk(2) if linear is attention.key_value else [linear.weight]:
+            nn.init.xavier_uniform_(matrix)
+        nn.init.zeros_(linear.bias)
+    return Block(attention, feed_forward, partial(_residual, settings, rises))
 
 
 def _residual(settings: ViTSettings, depth: float) -> PreNorm | PreNormThrough:
