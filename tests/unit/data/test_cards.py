@@ -10,8 +10,9 @@ import pytest
 
 from seqwright.data.cards import READERS, Card, cache_folder, card, cards, download_folder, located, provided
 from seqwright.data.examples import Pair, PairData
+from seqwright.data.fetch import require_addresses
 from seqwright.data.pairs import PairFiles
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, DownloadError, SettingError
 
 MULTI30K = card("multi30k")
 PUBLISHED = ("train", "val", "test_2016_flickr")
@@ -207,3 +208,11 @@ def test_the_real_first_pair_is_read(shared_data: Path, monkeypatch: pytest.Monk
         "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche.",
         "Two young, White males are outside near many bushes.",
     )
+
+
+def test_a_card_that_cannot_be_downloaded_says_how_it_is_had() -> None:
+    known = card("fashion-mnist")
+    with pytest.raises(DataError, match="apt-get install dataset-fashion-mnist"):
+        known.open()
+    with pytest.raises(DownloadError, match="SEQWRIGHT_DATA=/usr/share/datasets"):
+        require_addresses(known)
