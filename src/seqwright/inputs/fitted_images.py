@@ -15,6 +15,7 @@ from seqwright.batches import Numbers
 from seqwright.cache import kept_folder
 from seqwright.data.decoded_images import Pixels, UnreadableImageError
 from seqwright.data.images import ImageExample
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError
 from seqwright.inputs import Examples
 from seqwright.progress import Progress
@@ -135,7 +136,8 @@ def fitted_part(examples: Examples[ImageExample], frame: Frame) -> Fitted:
         pixels = list(reading)
         stacked = np.stack(pixels) if pixels else np.zeros((0, *frame.shape), dtype=np.uint8)
         return Fitted(stacked, np.array(reading.numbers, dtype=np.int64), reading.sizes, reading.unread)
-    key = f"images {FORMAT} {examples.fingerprint} {json.dumps(frame)}"
+    limits = file_limits()  # which decide what can be read
+    key = f"images {FORMAT} {examples.fingerprint} {json.dumps([frame, limits.pixels, limits.document])}"
     if key not in _opened:
         while len(_opened) >= MOST_OPEN:
             del _opened[next(iter(_opened))]

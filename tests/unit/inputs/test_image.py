@@ -114,6 +114,15 @@ def test_an_image_that_cannot_be_read_has_no_row_and_is_named() -> None:
         assert [len(each) for each in learnt().features(some)] == [105, 105, 105]
 
 
+def test_an_image_that_was_too_large_is_read_once_the_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = bytes_of(EXAMPLES[3].pixels_YXC)
+    some = part([EXAMPLES[0], ImageExample(Undecoded(lambda: content, "3.png"), "dog", "3.png")], "limits")
+    monkeypatch.setenv("SEQWRIGHT_LIMITS", "pixels=34")
+    assert learnt().encode(some).images.told() == "1 image cannot be read: 3.png (too many pixels)"
+    monkeypatch.setenv("SEQWRIGHT_LIMITS", "pixels=35")
+    assert learnt().encode(some).example_N.tolist() == [0, 1]
+
+
 def test_when_nothing_can_be_read_it_is_said_why() -> None:
     with pytest.raises(
         DataError, match=r"no image of the input can be read; 2 images cannot be read: a \(no image\), b"
