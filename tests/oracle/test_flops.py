@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.comparison.flops import flops_of
+from seqwright.layers import linear as linears
+from seqwright.layers import prepared
 from seqwright.layers.attention import Attention
 from seqwright.layers.recurrence import GRUCell, LSTMCell, RNNCell
 from seqwright.layers.scanning import Recurrent
@@ -40,6 +42,19 @@ def test_a_linear_layer(precision: torch.dtype) -> None:
 
     product = 2 * B * T * E * D
     assert both_ways(compute, leaf(B, T, E)) == (product, 2 * product)
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch has no oneDNN here")
+def test_a_linear_layer_that_is_left_to_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linears, "onednn_is_faster", lambda: True)
+    monkeypatch.setattr(linears, "WORTH", 1)
+    forwards = 2 * B * T * E * D
+    assert both_ways(linears.Linear(E, D), leaf(B, T, E)) == (forwards, 2 * forwards)
+    monkeypatch.setattr(prepared, "LARGE", 1)
+    packed = prepared.PackedLinear(torch.randn(D, E), torch.randn(D))
+    assert packed.packed is not None
+    with torch.no_grad():
+        assert flops_of(lambda: packed(torch.randn(B, T, E))) == forwards
 
 
 def test_a_fused_lstm_and_one_that_steps_count_the_same_forwards() -> None:

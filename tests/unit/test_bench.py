@@ -17,6 +17,7 @@ from benchmarks.record import commit, machine
 from benchmarks.speed import decoding, embedding, gpt_training, growth, images, ngrams, picture
 from benchmarks.speed.environments import Environment, NotInstalledError, python_of
 from benchmarks.speed.harness import OURS, Contestant, Limit, Options, Question, TurnError, answer, report, write
+from seqwright.comparison.flops import flops_of
 from tests import bench_contestants
 
 NOT_THERE = Environment("not-there", ("./no-such-folder/no_such_package-1.0-py3-none-any.whl",), whole=False)
@@ -237,9 +238,9 @@ def test_the_operations_of_training_are_those_that_torch_counts() -> None:
 def test_the_operations_of_reading_are_those_that_torch_counts() -> None:
     size = growth.Size(length=31, rows=3, width=64, vocabulary=101)
     model = growth.model_of(size)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model.body(torch.ones(3, 31, dtype=torch.int64))
-    assert size.operations(1) == pytest.approx(counter.get_total_flops(), rel=0.1)
+    with torch.no_grad():
+        counted = flops_of(lambda: model.body(torch.ones(3, 31, dtype=torch.int64)))
+    assert size.operations(1) == pytest.approx(counted, rel=0.1)
 
 
 def test_time_that_grows_faster_than_theory_is_found() -> None:

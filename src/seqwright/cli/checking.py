@@ -35,6 +35,7 @@ from seqwright.runs import (
     source_of,
     weights_of,
 )
+from seqwright.tasks import Prepared
 from seqwright.tasks.wired import Part
 from seqwright.training.counting import Counter, Stored
 from seqwright.training.remarks import training_remarks
@@ -60,13 +61,17 @@ def check_recipe(where: str, overrides: list[str], picture: Path | None = None) 
     say("reading the data …")
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
-    start = begun + clock.seconds()
+    start, prepared = begun + clock.seconds(), None
     if picture is not None:
         _draw_examples(inputs.input, Part(data, "train"), picture)
+    if recipe.descends:
+        _tokenise(data, inputs)
+        clock, prepared = Clock(), task.prepared(recipe, data, inputs)
+        start += clock.seconds()
     checked, batches = task.checked(recipe, data, inputs)
     print_table(checked.columns, checked.rows)
-    if recipe.descends:
-        tried, told = _timed(recipe, data, inputs, start)
+    if prepared is not None:
+        tried, told = _timed(recipe, data, inputs, prepared, start)
         overfitted, doubts = _overfitting(recipe, source, inputs, batches)
         tried, told = tried | overfitted, doubts + told
         told += watched.remarks(torch.get_num_threads(), cores(), training_device(recipe.training.device).type)
@@ -87,6 +92,12 @@ def _draw_examples(input: Any, examples: Part, picture: Path) -> None:
     from seqwright.pictures.evaluations import DRAWINGS
 
     draw_picture(DRAWINGS[found.name](**found.data), picture)
+
+
+def _tokenise(data: Any, inputs: Any) -> None:
+    """Fill the token cache, which training then finds, so that the time this takes is not promised for training."""
+    for part in (Part(data, name) for name in data.parts()):
+        inputs.output.encode(part, inputs.input.encode(part))
 
 
 def _counted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
@@ -125,16 +136,15 @@ def _overfitting(
     return facts, [told] if last > first / 4 else []
 
 
-def _timed(recipe: Recipe, data: Any, inputs: Any, start: float) -> tuple[dict[str, str], list[str]]:
+def _timed(
+    recipe: Recipe, data: Any, inputs: Any, prepared: Prepared, start: float
+) -> tuple[dict[str, str], list[str]]:
     """Parameters, batches, and how long and how much memory training will take, from a short one; remarks.
 
-    `start` is how long it took until the data was read.
+    `start` is how long it took until all was prepared.
     """
     say("timing a short training …")
-    settings, device = recipe.training, training_device(recipe.training.device)
-    clock = Clock()
-    prepared = task_of(recipe.task).prepared(recipe, data, inputs)
-    start, batches = start + clock.seconds(), prepared.train
+    settings, device, batches = recipe.training, training_device(recipe.training.device), prepared.train
     model = model_of(recipe, inputs.sizes()).to(device)
     pace = measured_pace(recipe, data, inputs, prepared, model, start=start, finish=_written_for_people)
     count, steps = batches.in_epoch(0), expected_steps(settings, batches)

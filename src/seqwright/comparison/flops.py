@@ -48,6 +48,11 @@ def _attention_backward(
     return int(sdpa_backward_flop_count(*shapes))  # type: ignore[no-untyped-call]
 
 
+def _linear(x_NC: Shape, _weight: Any, *_: Any, out_shape: Shape = (), **__: Any) -> int:
+    """Of a weight that is packed for the kernel no shape is known, but that of the outputs is."""
+    return 2 * math.prod(x_NC) * out_shape[-1]
+
+
 def _matrix_with_vector(matrix: Shape, *_: Any, out_shape: Any = None, **__: Any) -> int:
     return 2 * math.prod(matrix)
 
@@ -70,3 +75,5 @@ MISSED: dict[Any, Callable[..., int]] = {
     aten.addmv: _added_matrix_with_vector,
     aten.addbmm: _added_batch,
 }
+if torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+    MISSED[torch.ops.mkldnn._linear_pointwise] = _linear
