@@ -31,7 +31,7 @@ ADDED = {
     "answer": (("question", "context"), ("answer", "probability", "begin", "end")),
 }
 TABLES = [tiny for tiny in TINY if tiny.verb[0] in ADDED and tiny.name != "series-classification"]
-VALUES = {"question": "who is red", "context": CONTEXT, "word": "rc"}
+VALUES = {"image": "images/test-1.pgm", "question": "who is red", "context": CONTEXT, "word": "rc"}
 
 
 def read(name: str) -> list[list[str]]:
@@ -49,6 +49,8 @@ def tiny(request: pytest.FixtureRequest, workshop: Workshop, monkeypatch: pytest
 
 def columns(tiny: Tiny) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names, added = ADDED[tiny.verb[0]]
+    if tiny.name == "image-classification":
+        return ("image",), added
     return (PAIR if "--text-pair" in tiny.verb else names), added
 
 
@@ -98,7 +100,7 @@ def test_the_answers_of_a_table_are_those_of_its_texts(tiny: Tiny) -> None:
 
 def test_what_is_refused_leaves_no_file(tiny: Tiny) -> None:
     names, _ = columns(tiny)
-    table = [["id", *(f"{name} of ours" for name in names)], ["7", *("red" for _ in names)]]
+    table = [["id", *(f"{name} of ours" for name in names)], ["7", *(VALUES.get(name, "red") for name in names)]]
     said = typed(tiny.verb[0], "RUN", "--file", written("in.csv", table), "--output", "none.csv")
     assert said.code == 2
     assert one_sentence(said.err)

@@ -111,7 +111,7 @@ def test_paths_are_given_on_the_line_in_a_list_and_in_a_table(say: Say, monkeypa
     code, out, err = say("classify", "runs/photos", "--file", "photos/table.csv", "--json")
     assert code == 0, err
     assert [json.loads(line)["label"] for line in out.splitlines()] == ["dark", None, "red"]
-    assert "1 image cannot be read: photos/table.csv:3 (not there)" in err
+    assert "1 image cannot be read: a blank row (not there)" in err
     code, _, err = say("classify", "runs/photos", "--file", "photos/table.csv", "--output", "out.csv", "--yes")
     assert code == 0, err
     written = list(csv.reader(io.StringIO(Path("out.csv").read_text(encoding="utf-8"))))

@@ -112,7 +112,7 @@ class Asking:
             write_results(self.output, table or plain_table(blocks, list(columns)), self.added, input, predict)
             return
         if table is not None:
-            blank: Any = "" if len(columns) == 1 else dict.fromkeys(columns, "")
+            blank: Any = "" if len(columns) < 2 else dict.fromkeys(columns, "")
             blocks = in_blocks(blank if row.given is None else row.given for row in table.rows)
         if self.skips_blank:
             blocks = without_blank(self.verb, blocks)

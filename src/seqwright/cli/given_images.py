@@ -10,9 +10,10 @@ from seqwright.cli.options import Things
 from seqwright.cli.tables import GivenRow, GivenTable, given_table, is_table
 from seqwright.data.decoded_images import Undecoded
 from seqwright.data.files import existing, expanded
-from seqwright.data.image_sources import USUAL, named_like_an_image, no_image
+from seqwright.data.image_sources import IMAGE_WORDS, named_like_an_image
 from seqwright.data.image_stores import content_of, is_store, store_of
 from seqwright.data.images import ImageExample
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError
 from seqwright.kinds import TASKS
 
@@ -25,7 +26,7 @@ def image_table(things: Things, run: Any) -> GivenTable | None:
         return None
     if things.file is not None and is_table(things.file):
         chosen = things.column or []
-        table = given_table(things.file, {"image": USUAL["image"]}, run.recipe.data, chosen)
+        table = given_table(things.file, {"image": Usual(IMAGE_WORDS)}, run.recipe.data, chosen)
         return table._replace(rows=(_beside(row, things.file) for row in table.rows))
     typed = (path for block in given_blocks("classify", things.texts, things.file) for path in block)
     return GivenTable(["image"], _rows(typed))
@@ -34,7 +35,7 @@ def image_table(things: Things, run: Any) -> GivenTable | None:
 def _beside(row: GivenRow, file: Path) -> GivenRow:
     """A row whose image is looked for from the table's folder."""
     if row.given is None:
-        return row._replace(given=no_image(row.where, "names no image"))
+        return row
     path = file.parent / Path(row.given).expanduser()
     return row._replace(given=_example(existing(str(path)), row.given))
 

@@ -16,7 +16,7 @@ from seqwright.data.rows import Dialect
 from seqwright.data.tables import FORMS, Column, Record, TableFile, Usual
 from seqwright.errors import DataError, by_setting
 
-IMAGE_WORDS = ("image", "path", "file", "filename", "file_name", "image_path", "filepath", "img", "photo", "name", "id")
+IMAGE_WORDS = ("image", "path", "file", "filename", "file_name", "image_path", "filepath", "img", "photo")
 USUAL = {"image": Usual(IMAGE_WORDS, (0, 1)), "label": Usual(LABEL_WORDS, (1, 0), text=False)}
 MOST_NAMED = 3  # files in a remark
 

@@ -18,6 +18,7 @@ from pydantic import Field, field_validator
 from seqwright.batches import Numbers, Rows
 from seqwright.data.decoded_images import Pixels, Undecoded
 from seqwright.data.files import existing
+from seqwright.data.image_sources import no_image
 from seqwright.data.image_stores import content_of
 from seqwright.data.images import ImageExample
 from seqwright.errors import DataError
@@ -137,6 +138,8 @@ class ImageInput(Input[ImageExample, Pixels]):
         """A path, the bytes of a file, or an array of bytes, (rows, columns) or (rows, columns, channels)."""
         if isinstance(given, ImageExample):
             return given
+        if isinstance(given, str) and not given:  # a blank row of a table
+            return no_image("a blank row", "names no image")
         if isinstance(given, bytes):
             return _checked(ImageExample(Undecoded(lambda: given, "the image"), name="the image"))
         if isinstance(given, str | Path):
