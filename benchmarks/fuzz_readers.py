@@ -50,6 +50,7 @@ from benchmarks.fuzz_files import (
     write_files,
     zipped,
 )
+from benchmarks.fuzz_images import IMAGE_FILES
 
 Read = Callable[[Path], object]
 
@@ -130,6 +131,22 @@ def _user_error() -> type[Exception]:
     from seqwright.errors import UserError
 
     return UserError
+
+
+def images_read(train: tuple[str, ...], settings: Mapping[str, Any], folder: Path) -> None:
+    """Images as a recipe opens them, decoded, fitted, and learnt from."""
+    from seqwright.data import cards
+    from seqwright.inputs import Examples, Room
+    from seqwright.inputs.image import ImageInput, ImageSettings
+
+    paths = [str(folder / name) for name in train]
+    given = {"train": paths[0] if len(paths) == 1 else paths, **SHARES, **settings}
+    kind = "labelled-images"
+    data = cards.opened_data(cards.READERS[kind].settings(**given), kind)
+    part = Examples(lambda: data.examples("train"), data.fingerprint("train"), "the train part")
+    input = ImageInput.learn(part, ImageSettings(size=5), room=Room())
+    input.stack(list(input.encode(part).images.pixels_NYXC))
+    data.remarks()
 
 
 def recipe(folder: Path) -> None:
@@ -326,6 +343,10 @@ READERS: dict[str, FileReader] = {
     "alignments": FileReader(lambda: {"a.align": lines(["0-0 1?2", "", "3-4"])}, alignments),
     "journal": FileReader(lambda: {"journal.jsonl": journal_file()}, journal),
     "token-cache": FileReader(cached, token_cache),
+    **{
+        name: FileReader(each.files, partial(images_read, each.train, each.settings))
+        for name, each in IMAGE_FILES.items()
+    },
 }
 
 

@@ -140,6 +140,15 @@ TASKS = {
         shown=("accuracy", "macro_f1", "loss"),
         new="series labels",
     ),
+    "image-classification": TaskKind(
+        ("labelled-images",),
+        {"model": "vit", "objective": "labels"},
+        verbs=("classify",),
+        input="image.ImageInput",
+        output="label.LabelOutput",
+        shown=("accuracy", "macro_f1", "loss"),
+        new="image labels",
+    ),
     "forecasting": TaskKind(
         ("series",),
         {"input": "standard", "model": "lstm", "objective": "forecast"},
@@ -180,7 +189,7 @@ def _for(tasks: str, module: str, thing: str, settings: str = "", *, teaches: bo
     return tuple(Kind(place, thing, settings or f"{thing}Settings", task, teaches) for task in tasks.split())
 
 
-LABELS = "text-classification token-classification series-classification"
+LABELS = "text-classification token-classification series-classification image-classification"
 KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "input": {name: _inputs(kinds) for kinds in (TOKENIZERS, SCALINGS, ("",)) for name in kinds},
     "output": {"": tuple(_part("outputs", row.output, task) for task, row in TASKS.items() if not row.like)},

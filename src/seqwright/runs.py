@@ -45,7 +45,7 @@ from seqwright.run_folders import (
     with_rate_of_run,
     write_beginning,
 )
-from seqwright.saved_weights import chosen_weights, damage_told, imported_again, refuse_larger_sizes
+from seqwright.saved_weights import chosen_weights, damage_told, imported_again, refuse_larger_model
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation
 from seqwright.tasks.distillation import Teacher, taught
@@ -56,7 +56,7 @@ from seqwright.training.distributed import World
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
 from seqwright.training.remarks import training_remarks
-from seqwright.training.reporter import Quiet, Reporter
+from seqwright.training.reporter import TOKENS, Counting, Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
 from seqwright.whole_file import folder_whole, restored, write_whole
@@ -270,6 +270,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         source = None if known else source_of(recipe)
         like = None if source is None else source.inputs
         inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, like)
+        reporter = reporter if inputs.input.unit == TOKENS else Counting(reporter, inputs.input.unit)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe.training.metric, prepared.scores)
         for note in prepared.notes:
@@ -359,7 +360,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     step, files = chosen_weights(folder, which, imported_again(recipe, folder, inputs), notice)
     tensors = files.get("averages") or files["model"]
     with damage_told(folder):
-        refuse_larger_sizes(recipe.model, tensors)
+        refuse_larger_model(recipe.model, lambda: model_of(recipe, inputs.sizes()), tensors)
         model = model_of(recipe, inputs.sizes())
     load_tensors(model, tensors)
     try:

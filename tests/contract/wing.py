@@ -190,6 +190,8 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
         case "series-classification":
             pairs = zip(batch.input_B, batch.real_BT, strict=True)
             return [tuple(np.round(values[real].flatten().tolist(), 4).tolist()) for values, real in pairs]
+        case "image-classification":
+            return [tuple(np.round(pixels.flatten().tolist(), 4).tolist()) for pixels in batch.input_B]
         case "masked-language-modeling" | "text-classification" | "text-regression":
             return _rows(batch.input_B, batch.real_BT, run, batch.segment_BT)
         case _:
@@ -259,7 +261,7 @@ def _classified(run: Run, examples: list[Any]) -> Iterator[Prediction]:
         yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
 
 
-def _classified_series(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+def _classified_as_given(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     for found in run.inputs.predict(run.model, examples):
         yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
 
@@ -307,7 +309,12 @@ WINGS = {
     "series-classification": Wing(
         lambda a: np.array(a["series"]),
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
-        _classified_series,
+        _classified_as_given,
+    ),
+    "image-classification": Wing(
+        lambda a: a["image"],
+        lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
+        _classified_as_given,
     ),
     "text-regression": Wing(lambda a: (a["text"], a.get("text_pair")), lambda a: (a["predicted"],), _rated),
     "token-classification": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from seqwright.cli.given import given_blocks, in_blocks, without_blank
+from seqwright.cli.given_images import image_table
 from seqwright.cli.given_series import series_table
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import Answers, TableAnswers, Things
@@ -102,16 +103,16 @@ class Asking:
         columns = input.table_columns() if columns is None else columns
         chosen, blocks, table = self.things.column or [], self.blocks, self.table
         if table is None and not columns:
-            table = series_table(self.things.file, run)
+            table = series_table(self.things.file, run) or image_table(self.things, run)
         if columns and self.things.file is not None and is_table(self.things.file):
             table = given_table(self.things.file, columns, run.recipe.data, chosen)
-        elif chosen:
+        elif chosen and table is None:
             raise SettingError("--column chooses from the columns of a table, and there is none; leave it out")
         if self.output is not None:
             write_results(self.output, table or plain_table(blocks, list(columns)), self.added, input, predict)
             return
         if table is not None:
-            blank: Any = "" if len(columns) == 1 else dict.fromkeys(columns, "")
+            blank: Any = "" if len(columns) < 2 else dict.fromkeys(columns, "")
             blocks = in_blocks(blank if row.given is None else row.given for row in table.rows)
         if self.skips_blank:
             blocks = without_blank(self.verb, blocks)
@@ -201,8 +202,9 @@ def ask_run(
         asking.blocks = iter([_with_pairs(run, things, text_pairs)])
 
     def predict(examples: Given[Any], first: int) -> Iterable[Sequence[Result]]:
-        for prediction in wires.predictions(run.model, examples):
-            line = coloured_line(wires.output.pieces(prediction, top or 1))
+        for example, prediction in zip(examples, wires.predictions(run.model, examples), strict=True):
+            start = [(begun, None)] if (begun := wires.input.line_start(example)) else []
+            line = coloured_line([*start, *wires.output.pieces(prediction, top or 1)])
             yield [Result(line, wires.output.fields(prediction, top or EVERY))]
 
     asking.give(run, predict, wires.input)

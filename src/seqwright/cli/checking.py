@@ -14,10 +14,11 @@ from torch.optim import Optimizer
 from seqwright.batches import Batches, Place
 from seqwright.busy_cores import Watched
 from seqwright.cli.storage import storage_table
-from seqwright.cli.terminal import command, print_table, say
+from seqwright.cli.terminal import command, draw_picture, picture_formats, print_table, say
 from seqwright.comparison.measuring import mean_tokens
 from seqwright.comparison.pace import Clock, measured_pace, seconds_per_step, until_now
 from seqwright.devices import computes_bfloat16, cores, device_of, training_device
+from seqwright.errors import SettingError
 from seqwright.kinds import task_of
 from seqwright.model_card import draw_curve, write_card
 from seqwright.objectives.objective import LossPart, Objective
@@ -46,8 +47,10 @@ MANY_EPOCHS = 200  # passes over the training part, above which a model of any u
 WORTHWHILE = 1.1  # a gain in speed that is told apart from noise
 
 
-def check_recipe(where: str, overrides: list[str]) -> None:
-    """Print what was found, remarks last; nothing is written but the token cache."""
+def check_recipe(where: str, overrides: list[str], picture: Path | None = None) -> None:
+    """Print what was found, remarks last; nothing is written but the cache, and the picture that is asked for."""
+    if picture is not None:
+        picture_formats(picture)  # refused before anything is computed
     recipe = read_recipe(where, overrides, notice=say)
     if recipe.taught:  # look without asking the teacher
         recipe = recipe._replace(objective=validated("objective", {}, recipe.task))
@@ -58,6 +61,8 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs)
     start, prepared = begun + clock.seconds(), None
+    if picture is not None:
+        _draw_examples(inputs.input, Part(data, "train"), picture)
     if recipe.descends:
         _tokenise(data, inputs)
         clock, prepared = Clock(), task.prepared(recipe, data, inputs)
@@ -76,6 +81,16 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     for remark in [*told, *checked.remarks]:
         print(f"! {remark}")
     print(f"ready: {command('train', where, *overrides)}")
+
+
+def _draw_examples(input: Any, examples: Part, picture: Path) -> None:
+    """Draw what can be seen of the training part."""
+    found = input.picture(examples)
+    if found is None:
+        raise SettingError(f"--picture draws images, and the recipe reads {input.noun}; leave it out")
+    from seqwright.pictures.evaluations import DRAWINGS
+
+    draw_picture(DRAWINGS[found.name](**found.data), picture)
 
 
 def _tokenise(data: Any, inputs: Any) -> None:
@@ -138,7 +153,7 @@ def _timed(
         "parameters": f"{parameters(model):,}",
         "batches an epoch": f"{count:,}",
         "training": f"{steps:,} steps, {passes:.1f} epochs",
-        "time": f"about {_clock(seconds)} with validation ({speed:,.0f} tokens/s in {_precision(recipe)})",
+        "time": f"about {_clock(seconds)} with validation ({speed:,.0f} {inputs.input.unit}/s in {_precision(recipe)})",
         "memory": _memory(device),
     }
     remarks = training_remarks(settings, steps)

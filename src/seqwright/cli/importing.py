@@ -77,13 +77,13 @@ def _import_pretrained(path: Path, folder: Path, like: Path | None, pairs: bool)
         raise SettingError("--like is for ARPA files; a checkpoint has its own tokenizer, so leave it out")
     say(f"reading {shown(path)} …")
     found = read_pretrained(path)
-    if not found.head.reads_pairs:
+    if not found.reads_pairs:
         _refuse_pairs(pairs, f"{article(found.settings['kind'])} {found.settings['kind']} for {found.task}")
     origin = _name(path) if path.is_dir() else f"{_name(path)}/{path.name}"
     run, remarks = converted(found._replace(pairs=found.pairs or pairs), origin, folder, card_text)
     for remark in remarks:
         say(remark)
-    sizes = f"{parameters(run.model):,} parameters, {found.tokenizer.size:,} tokens"
+    sizes = f"{parameters(run.model):,} parameters, {found.told}"
     kind = run.recipe.model.kind
     say(f"{article(kind)} {kind} for {run.recipe.task}: {sizes}")
     say(f"imported: {shown(folder)}")

@@ -15,7 +15,7 @@ from seqwright.comparison.plan import ComparisonRow, Plan
 from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
 from seqwright.comparison.statistics import paired_test, statistics_of
-from seqwright.kinds import TASKS
+from seqwright.kinds import TASKS, task_of
 from seqwright.metrics.significance import FEWEST, Additive, Confidence, confidences
 from seqwright.outputs.text_scores import LOWER_IS_BETTER
 
@@ -40,6 +40,7 @@ def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
         "description": settings.description,
         "made": made(),
         "task": plan.task,
+        "unit": task_of(plan.task).input.unit,
         "part": first.get("part"),
         "examples": first.get("examples"),
         "baseline": plan.baseline,

@@ -17,8 +17,9 @@ def beside_run(plain: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Plain values of a run, with its data found from the current directory, its own folder or one above that.
 
     Most runs are trained where they lie, in `runs/NAME`: their data is found from anywhere, also when all was moved.
+    The run itself is no data, though it is often called like a folder of them.
     """
-    return _moved(plain, [Path(), folder.resolve(), *folder.absolute().parents])
+    return _moved(plain, [Path(), folder.resolve(), *folder.absolute().parents], folder.absolute())
 
 
 def for_recipe(data: dict[str, Any], where: Path) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def for_run(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     return _with_paths(data, said)
 
 
-def _moved(plain: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
+def _moved(plain: dict[str, Any], folders: list[Path], run: Path | None = None) -> dict[str, Any]:
     data = plain.get("data")
     if not isinstance(data, Mapping):
         return plain
@@ -49,7 +50,8 @@ def _moved(plain: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
     def found(path: str) -> str:
         if Path(path).is_absolute():
             return path
-        folder = next((folder for folder in folders if _is_there(folder / path)), folders[0])
+        known = (folder for folder in folders if _is_there(folder / path) and (folder / path).absolute() != run)
+        folder = next(known, folders[0])
         return path if folder == Path() else Path(os.path.relpath(folder / path)).as_posix()
 
     return {**plain, "data": _with_paths(data, found)}

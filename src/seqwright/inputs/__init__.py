@@ -50,6 +50,13 @@ class Given(Examples[ExampleT]):
         super().__init__(lambda: self.examples, "", "the input")
 
 
+class Picture(NamedTuple):
+    """The name of a drawing, and the plain data that is drawn."""
+
+    name: str
+    data: dict[str, Any]
+
+
 class Room(NamedTuple):
     """What a model can read: whether something stands before every text, and how much it reads at once.
 
@@ -71,6 +78,13 @@ class Input(ABC, Generic[ExampleT, RowT]):
     """What several of its examples are called."""
     settings: ClassVar[type[Settings]] = Settings
     """What can be set of it in [input]: nothing, if not said otherwise."""
+    unit: ClassVar[str] = "tokens"
+    """What the length of a row counts."""
+    at_once: ClassVar[int] = 8192
+    """How much of that stands in a batch of what a user asks, on any side."""
+
+    baseline_examples: ClassVar[int] = 50_000
+    """How many examples a linear baseline learns from, at most."""
 
     @property
     def marks(self) -> int:
@@ -109,6 +123,14 @@ class Input(ABC, Generic[ExampleT, RowT]):
     def example_fields(self, example: ExampleT) -> dict[str, Any]:
         """What is read of an example, as the fields that JSON has of it."""
         return {"input": str(example)}
+
+    def line_start(self, example: ExampleT) -> str:
+        """What stands before a prediction on a line for people; nothing where it is known without."""
+        return ""
+
+    def picture(self, examples: Examples[ExampleT]) -> Picture | None:
+        """What can be seen of some examples before training on them; None where there is nothing to draw."""
+        return None
 
     def digest(self, example: ExampleT) -> bytes:
         """The same for two examples of which the same is read, and hardly ever for others."""

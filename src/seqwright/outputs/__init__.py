@@ -17,7 +17,7 @@ from seqwright.batches import Batch, Batches, Numbers, Rows, Zipped
 from seqwright.batches.bucketed import Bucketed
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs import Examples, ExampleT, Input, Stacked
+from seqwright.inputs import Examples, ExampleT, Input, Picture, Stacked
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.settings import Settings
 
@@ -38,13 +38,6 @@ class Baselines(NamedTuple):
     scores: dict[str, float]  # by the names they are reported under
     sentence: str  # in words
     notes: list[str]  # why there is none, or less than usual
-
-
-class Picture(NamedTuple):
-    """The name of a drawing, and the plain data that is drawn."""
-
-    name: str
-    data: dict[str, Any]
 
 
 @dataclass(frozen=True)

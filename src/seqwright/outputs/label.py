@@ -18,9 +18,9 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.decimals import is_missing
 from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Input, Picture, Stacked
 from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews, seen_classes
-from seqwright.outputs import Baselines, Picture, Report, Targets, each_row
+from seqwright.outputs import Baselines, Report, Targets, each_row
 from seqwright.outputs.classes import ClassesOutput, listed
 from seqwright.outputs.linear import NOT_HERE, elsewhere, logistic_regression, thinned
 
@@ -207,7 +207,8 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
             return Baselines(
                 {"baseline_majority_accuracy": always}, told, [f"there is no logistic regression: {NOT_HERE}"]
             )
-        some = thinned([number for number in input.encode(train).example_N.tolist() if labels[number]])
+        usable = [number for number in input.encode(train).example_N.tolist() if labels[number]]
+        some = thinned(usable, input.baseline_examples)
         features, asked = input.features(train), input.features(part)
         known = [self.number(labels[number]) for number in some]
         regression = logistic_regression(input.vectorizer(), [features[number] for number in some], known)

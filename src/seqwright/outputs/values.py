@@ -22,7 +22,7 @@ from seqwright.batches.series import Series, pasts, windows
 from seqwright.batches.shuffled import Shuffled
 from seqwright.data.series import SeriesWindow
 from seqwright.errors import DataError, RunError, SettingError
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Input, Picture, Stacked
 from seqwright.inputs.saved import checked_size, load_json, save_json
 from seqwright.inputs.series import Scale, every_series, plain_values
 from seqwright.metrics.forecasts import (
@@ -35,7 +35,7 @@ from seqwright.metrics.forecasts import (
     season,
     seasonal_naive,
 )
-from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
+from seqwright.outputs import Baselines, Output, Report, Targets, each_row
 from seqwright.settings import Settings
 from seqwright.whole_file import bytes_whole
 
