@@ -3,7 +3,6 @@
 Using a model needs the run folder and nothing else; training and evaluating also need the data.
 """
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -286,7 +285,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
             recipe = with_found_rate(recipe, model, objective, prepared.train, folder, reporter)
         if world.first:
             write_beginning(recipe, folder, text, inputs, sha256)
-        metadata = _metadata(inputs)
+        metadata = inputs.metadata()
         if objective is not None:
             remarks = training_remarks(recipe.training, expected_steps(recipe.training, prepared.train))
             for remark in [*remarks, *watched.remarks(torch.get_num_threads(), cores(), device.type)]:
@@ -316,11 +315,6 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         return Run(folder, recipe, inputs.at_step(step), used.eval(), step)
 
 
-def _metadata(inputs: Any) -> dict[str, str]:
-    """What stands in a checkpoint beside the tensors: the sizes that the data decided."""
-    return {name: json.dumps(size) for name, size in inputs.sizes().items()}
-
-
 def _sizes(sizes: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in sizes.items() if not isinstance(size, bool))
 
@@ -335,7 +329,7 @@ def write_run(
     run = Run(folder, recipe, inputs, model.eval(), 1)
     with locked(folder) if folder.exists() else nullcontext(), folder_whole(folder, is_of_training) as aside:
         write_beginning(recipe, aside, "", inputs, {})
-        write_only_step(model, aside, metadata=_metadata(inputs))
+        write_only_step(model, aside, metadata=inputs.metadata())
         if text := card(run):
             write_whole(aside / "card.md", text)
     return run

@@ -1,5 +1,6 @@
 """A task as input × output: how the two are learnt, how training gets its batches, and how a model is evaluated."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -85,6 +86,10 @@ class Wires:
     def sizes(self) -> dict[str, Any]:
         """What a model between the two is built with."""
         return {**self.input.sizes(), **self.output.sizes()}
+
+    def metadata(self) -> dict[str, str]:
+        """What stands in a checkpoint beside the tensors: those sizes."""
+        return {name: json.dumps(size) for name, size in self.sizes().items()}
 
     def training_batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
         """The batches that examples are learnt in; those of a part go through the token cache."""
