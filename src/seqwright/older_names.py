@@ -29,7 +29,6 @@ RENAMED: dict[str, tuple[str, ...]] = {
     "input.answer": ("output.longest_answer",),
     "model.take": ("model.init_layers",),
     "model.chosen": ("model.experts_per_token",),
-    "model.positions": ("model.context",),
     "model.output": ("model.output_layer",),
     "objective.words": ("objective.next_token", "objective.masked_token"),
     "objective.hidden": ("objective.cosine",),
