@@ -44,6 +44,7 @@ SMALL: dict[str, dict[str, Any]] = {  # by task
     "token-classification": {"data": {"train": "tagged.conll"}, "input": {"tokenizer": "characters"}},
     "question-answering": {"data": {"card": "guests", **FEW}, "input": {"tokenizer": "characters"}},
     "series-classification": {"data": {"card": "waveforms", **FEW}},
+    "image-classification": {"data": {"card": "digits"}},
     "forecasting": {"data": {"card": "waves", "history": 20, **FEW}},
     "vector-to-text": {"data": {"card": "numbers", **FEW}},
 }

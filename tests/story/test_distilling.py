@@ -14,6 +14,7 @@ from torch import Tensor
 from seqwright.batches import Fixed, Place
 from seqwright.batches.bucketed import Bucketed
 from seqwright.comparison.measuring import measured_recipe
+from seqwright.data.relative_paths import beside_run
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.kinds import task_of
@@ -241,7 +242,7 @@ def test_every_second_block_of_the_teacher_can_be_the_beginning(home: Path, tmp_
 
 def test_blocks_that_are_not_there_cannot_be_taken(home: Path, tmp_path: Path) -> None:
     plain = resolved_of(home / "teacher")
-    plain = {name: plain[name] for name in ("task", "data", "training")}
+    plain = {name: beside_run(plain, home / "teacher")[name] for name in ("task", "data", "training")}
     model = {**TINY, "weights": str(home / "teacher"), "layers": 2}
     with pytest.raises(RunError, match=r"model\.init_layers is \[0, 3\], but the blocks of .* are 0 to 2"):
         train(recipe_from({**plain, "model": {**model, "init_layers": [0, 3]}}), tmp_path / "run")

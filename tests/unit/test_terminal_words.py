@@ -42,7 +42,7 @@ def test_a_narrow_table_keeps_every_letter(
 def test_the_bar_keeps_its_times(columns: int) -> None:
     shown = StringIO()
     bar = Bar(Console(file=shown, width=columns, force_terminal=True, color_system=None))
-    bar.progress.add_task("train", total=100_000, completed=99_999, loss="3.214", speed="12,345")
+    bar.progress.add_task("train", total=100_000, completed=99_999, loss="3.214", speed="12,345", unit="tokens")
     bar.progress.console.print(bar.progress.get_renderable())
     line = shown.getvalue().strip().splitlines()[-1]
     assert line.endswith("0:00:00 -:--:--")

@@ -61,6 +61,7 @@ MOST_STEPS = 3000  # of a language model
 STEP = 8192  # characters that a step of 2,048 pieces reads
 WINDOWS = 64  # in a batch of a forecaster
 LARGEST_SIZE = 64  # of images that a first model reads
+IMAGES_AT_ONCE = 64  # in a batch
 NAME = 40  # characters: shorter texts are written letter by letter
 
 
@@ -203,6 +204,7 @@ def _labelled_images(images: Any, data: dict[str, Any]) -> FirstLook:
         "size": size,
         "stages": 3 if size <= 32 else 4,
         "epochs": min(100, max(5, 100_000 // count)),
+        "tokens": IMAGES_AT_ONCE,
     }
     each = f"{few[0]} × {few[1]}" if few == many else f"{few[0]} × {few[1]} to {many[0]} × {many[1]}"
     told = f"{count:,} images to train on ({_counts(labels)}), of {each} pixels"

@@ -234,7 +234,7 @@ dropout = 0.1
 
 [training]
 epochs = {epochs}
-tokens = 64                # images of a batch
+tokens = {tokens:<18}# images of a batch
 optimizer = "adamw"
 decay = 0.05
 schedule = "cosine"
