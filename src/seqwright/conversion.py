@@ -40,9 +40,9 @@ def converted(found: Found, origin: str, folder: Path, card: Callable[[Run], str
     return Converted(write_run(recipe, folder, inputs, model, card), found.remarks())
 
 
-def is_hugging_face(folder: Path) -> bool:
+def is_hugging_face(folder: str | Path) -> bool:
     """Whether a folder is as `transformers` writes it, and no run."""
-    return (folder / CONFIG).is_file() and not (folder / "resolved.toml").exists()
+    return Path(folder, CONFIG).is_file() and not Path(folder, "resolved.toml").exists()
 
 
 def cached_run(folder: Path, notice: Callable[[str], None]) -> Path:

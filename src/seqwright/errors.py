@@ -4,9 +4,11 @@ The command line prints the sentence and exits with code 2; from Python they are
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 
 # An option, and its value where a path follows or one of the words that are values.
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*|(?:thought|first|mean|source|target|plain|float32)\b))?")
@@ -67,9 +69,13 @@ def scarcity(error: BaseException) -> str | None:
     return None
 
 
+_options = ContextVar("options", default=True)
+
+
 @contextmanager
 def in_python() -> Iterator[None]:
     """Inside, an error names arguments of Python, `run=…` and `fresh=True`, where the command line has options."""
+    before = _options.set(False)
     try:
         yield
     except UserError as error:
@@ -78,6 +84,13 @@ def in_python() -> Iterator[None]:
         if told == str(error):
             raise
         raise type(error)(told) from error
+    finally:
+        _options.reset(before)
+
+
+def by_option(advice: str, otherwise: str) -> str:
+    """What to do by an option of the command line; in Python, where no argument has its name, otherwise."""
+    return advice if _options.get() else otherwise
 
 
 def _argument(option: re.Match[str]) -> str:
@@ -122,6 +135,17 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """` Did you mean 'x'?` for the known word nearest to `word`, or nothing."""
     close = closest(word, known)
     return f" Did you mean '{close}'?" if close else ""
+
+
+def run_instead(folder: Path) -> str:
+    """`. Did you mean 'runs/mine'?` where a run has nearly that name, otherwise what makes one: ends a sentence."""
+    beside = [path for parent in (folder.parent, Path("runs")) for path in parent.glob("*")]
+    runs = {path.name: path for path in beside if (path / "resolved.toml").is_file()}
+    if close := closest(folder.name.removesuffix(".toml"), runs):
+        return f". Did you mean '{runs[close]}'?"
+    if folder.suffix == ".toml":
+        return f"; train it first: {shlex.join(['seqwright', 'train', str(folder)])}"
+    return "; `seqwright train` or `import` makes one"
 
 
 def instead(word: str, known: Iterable[str]) -> str:

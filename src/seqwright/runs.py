@@ -3,7 +3,6 @@
 Using a model needs the run folder and nothing else; training and evaluating also need the data.
 """
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -23,12 +22,12 @@ from seqwright.data.examples import PartName
 from seqwright.data.files import expanded
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
-from seqwright.devices import Precision, cores, keep_freed_memory, training_device
-from seqwright.errors import RunError, SettingError, instead
+from seqwright.devices import Precision, cores, drawn_from, keep_freed_memory, training_device
+from seqwright.errors import RunError, SettingError, instead, run_instead
 from seqwright.fingerprints import fingerprint_of, fingerprints_of, teacher_key
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
-from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
+from seqwright.inputs.tokenizers import TokenizerSettings
 from seqwright.kinds import TASKS, chosen, task_of
 from seqwright.objectives.objective import Objective
 from seqwright.outputs.text_search import Search
@@ -171,8 +170,8 @@ def data_of(recipe: Recipe) -> Any:
 def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
     """A new model, its weights drawn from the recipe's seed."""
     kind = chosen("model", recipe.model.kind, recipe.task)
-    torch.manual_seed(recipe.training.seed)
-    return kind.load(kind.thing)(recipe.model, **sizes)  # type: ignore[no-any-return]
+    with drawn_from(recipe.training.seed):
+        return kind.load(kind.thing)(recipe.model, **sizes)  # type: ignore[no-any-return]
 
 
 def weights_of(recipe: Recipe) -> str | None:
@@ -190,8 +189,8 @@ def source_of(recipe: Recipe) -> Run | None:
 def objective_of(recipe: Recipe, sizes: Mapping[str, Any] | None = None) -> Objective:
     """The objective a recipe names; what it learns itself is drawn from the recipe's seed."""
     kind = chosen("objective", recipe.objective.kind, recipe.task)
-    torch.manual_seed(recipe.training.seed)
-    return kind.load(kind.thing)(recipe.objective, **(sizes or {}))  # type: ignore[no-any-return]
+    with drawn_from(recipe.training.seed):
+        return kind.load(kind.thing)(recipe.objective, **(sizes or {}))  # type: ignore[no-any-return]
 
 
 def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
@@ -268,8 +267,8 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         sha256 = fingerprints_of(recipe, data, teachers)
         refuse_other_data(folder, sha256)
         source = None if known else source_of(recipe)
-        tokenizer = None if source is None else tokenizer_of(source.inputs)
-        inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, tokenizer)
+        like = None if source is None else source.inputs
+        inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, like)
         reporter = reporter if inputs.input.unit == TOKENS else Counting(reporter, inputs.input.unit)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe.training.metric, prepared.scores)
@@ -286,7 +285,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
             recipe = with_found_rate(recipe, model, objective, prepared.train, folder, reporter)
         if world.first:
             write_beginning(recipe, folder, text, inputs, sha256)
-        metadata = _metadata(inputs)
+        metadata = inputs.metadata()
         if objective is not None:
             remarks = training_remarks(recipe.training, expected_steps(recipe.training, prepared.train))
             for remark in [*remarks, *watched.remarks(torch.get_num_threads(), cores(), device.type)]:
@@ -316,11 +315,6 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         return Run(folder, recipe, inputs.at_step(step), used.eval(), step)
 
 
-def _metadata(inputs: Any) -> dict[str, str]:
-    """What stands in a checkpoint beside the tensors: the sizes that the data decided."""
-    return {name: json.dumps(size) for name, size in inputs.sizes().items()}
-
-
 def _sizes(sizes: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in sizes.items() if not isinstance(size, bool))
 
@@ -335,20 +329,22 @@ def write_run(
     run = Run(folder, recipe, inputs, model.eval(), 1)
     with locked(folder) if folder.exists() else nullcontext(), folder_whole(folder, is_of_training) as aside:
         write_beginning(recipe, aside, "", inputs, {})
-        write_only_step(model, aside, metadata=_metadata(inputs))
+        write_only_step(model, aside, metadata=inputs.metadata())
         if text := card(run):
             write_whole(aside / "card.md", text)
     return run
 
 
 def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str], None] = warnings.warn) -> Run:
-    """Open a run for use: its best checkpoint, else the last. Nothing of the process changes, such as its threads.
+    """Open a run for use: its best checkpoint, else the last. Nothing of the process changes: not its threads,
+    nor what torch draws next.
 
     If that one is damaged, the newest whole one serves, and `notice` is told.
     """
     folder = restored(Path(folder))
     if not folder.is_dir():
-        raise RunError(f"there is no run {folder}; `seqwright train` makes one")
+        wrong = f"{folder} is a recipe, not a run" if folder.suffix == ".toml" else f"there is no run {folder}"
+        raise RunError(wrong + run_instead(folder))
     if which not in {"best", "last"}:
         raise RunError(f"there is no checkpoint '{which}'; choose best or last")
     plain = {name: value for name, value in resolved_of(folder).items() if name != "sha256"}

@@ -16,6 +16,7 @@ import pytest
 import seqwright as sw
 from seqwright.comparison import stages, work
 from seqwright.errors import UserError
+from seqwright.inputs.saved import saved_sum
 from seqwright.kinds import TASKS
 from tests.contract import wing
 from tests.contract.tiny_tasks import TINY, Tiny
@@ -228,6 +229,15 @@ def test_saved_and_reopened_inputs_encode_the_same(tiny: Tiny, run: Any) -> None
         assert wing.predicted_rows(learnt, example) == wing.predicted_rows(run, example)
 
 
+@every("saved")
+def test_input_and_output_are_saved_under_paths_that_are_strings(tiny: Tiny, run: Any, tmp_path: Path) -> None:
+    run.inputs.save(str(tmp_path))
+    input = type(run.input).load(str(tmp_path / "input"))
+    assert input.fingerprint() == run.input.fingerprint()
+    output = type(run.output).load(str(tmp_path / "output"), input)
+    assert saved_sum(output) == saved_sum(run.output)
+
+
 # ---------------------------------------------------------------------------------------------------- odd inputs
 
 
@@ -265,6 +275,25 @@ def test_new_writes_a_recipe_that_check_accepts(tiny: Tiny, run: Any, tmp_path: 
     checked = typed("check", recipe, "training.tokens=150")
     assert checked.code == 0, checked.err
     assert "ready: seqwright train" in checked.out
+
+
+@pytest.mark.parametrize("tiny", [pytest.param(tiny, id=tiny.name) for tiny in TINY if tiny.new])
+def test_new_writes_a_recipe_that_begins_from_a_run_of_the_same_task(tiny: Tiny, run: Any, tmp_path: Path) -> None:
+    recipe = str(tmp_path / "tuned.toml")
+    begun = typed("new", tiny.task, "--data", tiny.new, "--from", "RUN", "--output", recipe)
+    assert begun.code == 0, begun.err
+    trained = typed("train", recipe, "--run", str(tmp_path / "tuned"), "training.epochs=", "training.steps=1")
+    assert trained.code == 0, trained.err
+    assert "weights from run" in trained.err
+
+
+@pytest.mark.parametrize("tiny", [pytest.param(tiny, id=tiny.name) for tiny in TINY if tiny.name == "forecasting"])
+def test_new_says_why_a_series_of_other_channels_cannot_begin_from_a_run(tiny: Tiny, run: Any, tmp_path: Path) -> None:
+    one = tmp_path / "one.csv"
+    one.write_text("".join(f"{line.split(',')[0]}\n" for line in Path(tiny.new).read_text().splitlines()))
+    refused = typed("new", tiny.task, "--data", str(one), "--from", "RUN", "--output", str(tmp_path / "none.toml"))
+    assert refused.code == 2
+    assert "(it has channels 2, the data 1): choose another run" in refused.err
 
 
 @every("check")

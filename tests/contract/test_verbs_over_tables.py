@@ -29,9 +29,18 @@ ADDED = {
     "predict": (PAIR, ("value",)),
     "tag": (("sentence",), ("words", "tags")),
     "answer": (("question", "context"), ("answer", "probability", "begin", "end")),
+    "describe": (("size", "age"), ("text",)),
 }
+WRITE = {"translate", "summarize", "pronounce", "reply", "describe"}
 TABLES = [tiny for tiny in TINY if tiny.verb[0] in ADDED and tiny.name != "series-classification"]
-VALUES = {"image": "images/test-1.pgm", "question": "who is red", "context": CONTEXT, "word": "rc"}
+VALUES = {
+    "image": "images/test-1.pgm",
+    "question": "who is red",
+    "context": CONTEXT,
+    "word": "rc",
+    "size": "3",
+    "age": "1.5",
+}
 
 
 def read(name: str) -> list[list[str]]:
@@ -89,13 +98,13 @@ def test_the_answers_of_a_table_are_those_of_its_texts(tiny: Tiny) -> None:
     printed = typed(verb, "RUN", "--file", "in.csv", "--json")
     assert printed.code == 0, printed.err
     first, last = map(json.loads, printed.out.splitlines())
-    assert first == last
+    near = {name: pytest.approx(each, rel=1e-4) if isinstance(each, float) else each for name, each in first.items()}
+    assert last == near
     assert typed(verb, "RUN", "--file", "in.csv", "--output", "out.jsonl", "--yes").code == 0
     told = json.loads(Path("out.jsonl").read_text(encoding="utf-8").splitlines()[0])
     for name in columns(tiny)[1]:
-        field = "text" if verb in {"translate", "summarize", "pronounce", "reply"} else name.removeprefix("predicted_")
-        expected = first[field]
-        assert told[name] == (pytest.approx(expected, rel=1e-4) if isinstance(expected, float) else expected)
+        field = "text" if verb in WRITE else name.removeprefix("predicted_")
+        assert told[name] == near[field]
 
 
 def test_what_is_refused_leaves_no_file(tiny: Tiny) -> None:
@@ -110,6 +119,35 @@ def test_what_is_refused_leaves_no_file(tiny: Tiny) -> None:
     chosen = [word for name in table[0][1:] for word in ("--column", name)]
     said = typed(tiny.verb[0], "RUN", "--file", "in.csv", *chosen)
     assert said.code == 0, said.err
+
+
+def test_a_file_like_the_runs_own_without_names_is_read_by_position_and_that_is_told(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(next(tiny for tiny in TINY if tiny.name == "translation"), monkeypatch)
+    written = [line.split("\t") for line in Path("train.tsv").read_text().splitlines()[:3]]
+    Path("in.tsv").write_text("".join("\t".join(row) + "\n" for row in written))
+    said = typed("translate", "RUN", "--file", "in.tsv", "--output", "out.tsv", "--yes")
+    assert said.code == 0, said.err
+    assert "in.tsv names no column: its first is read, as in the run's own data; --column chooses another" in said.err
+    assert [line.split("\t")[:-1] for line in Path("out.tsv").read_text().splitlines()] == written
+    alone = typed("translate", "RUN", *(row[0] for row in written)).out.splitlines()
+    assert [line.split("\t")[-1] for line in Path("out.tsv").read_text().splitlines()] == alone
+    Path("in.tsv").write_text("en\tde\tid\nred\trot\t7\n")  # these may well be names
+    assert "has no column 'source' but 'en', 'de', 'id'" in typed("translate", "RUN", "--file", "in.tsv").err
+
+
+def test_numbers_of_json_lines_and_of_a_table_without_names_are_read_too(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(next(tiny for tiny in TINY if tiny.name == "vector-to-text"), monkeypatch)
+    Path("in.jsonl").write_text('{"age": 1.5, "size": 3}\n{"age": null, "size": 3}\n')
+    Path("in.csv").write_text("7,1.5,3\n11,,\n")
+    for words in (["in.jsonl"], ["in.csv", "--column", "3", "--column", "2"]):
+        said = typed("describe", "RUN", "--file", *words)
+        assert said.code == 0, said.err
+        assert said.out.splitlines() == [typed("describe", "RUN", "3,1.5").out.rstrip("\n"), ""]
+        assert "text 2 is blank" in said.err
 
 
 @pytest.fixture

@@ -145,7 +145,8 @@ def saved(folder: Path) -> dict[str, Any]:
     files: dict[str, Any] = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     for name in files:
         if name.endswith("state.json"):
-            files[name] = {key: value for key, value in json.loads(files[name]).items() if key != "seconds"}
+            state = json.loads(files[name])
+            files[name] = {key: state[key] for key in state.keys() - {"seconds", "state_sha256"}}
     return files
 
 
@@ -247,7 +248,7 @@ def _scored(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     """The likeliest tokens, and how probable those are together that were hidden."""
     given = Given([text for text, _ in examples])
-    filled = run.inputs.output.fill(run.model, run.inputs.batches(given), given, top=run.inputs.tokenizer.size)
+    filled = run.inputs.output.ranking(run.inputs.tokenizer.size).fill(run.model, run.inputs.batches(given), given)
     for (_, hidden), holes in zip(examples, filled, strict=True):
         right = [{each.token: each.probability for each in candidates} for candidates in holes]
         words = [word.strip("▁") for word in hidden]

@@ -769,7 +769,7 @@ def test_more_vectors_than_rounding_explains_may_mean_another_tokenizer(
 
 
 def test_options_that_mean_nothing_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--inputs is for ARPA files" in refused(capsys, "import", "gpt", "--inputs", "runs/other")
+    assert "--like is for ARPA files" in refused(capsys, "import", "gpt", "--like", "runs/other")
     (here / "model.onnx").touch()
     assert "expected a folder or a file that ends in .arpa" in refused(capsys, "import", "model.onnx")
     assert "there is no file nowhere.safetensors" in refused(capsys, "import", "nowhere.safetensors")

@@ -12,7 +12,7 @@ nbclient = pytest.importorskip("nbclient")
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "notebooks" / "first-steps.ipynb"
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-SHORTER = {'"steps": 400': '"steps": 3', "steps = 200": "steps = 3", "steps=60": "steps=3", "10_000": "200"}
+SHORTER = {'"steps": 800': '"steps": 3', "steps = 200": "steps = 3", "steps=60": "steps=3", "10_000": "200"}
 
 
 def kinds(cell: Any) -> set[str]:
@@ -47,6 +47,11 @@ def test_what_is_stored_is_small_and_says_nothing_of_a_machine(stored: Any) -> N
         range(1, 1 + sum(cell.cell_type == "code" for cell in stored.cells))
     )
     assert not any(output.output_type == "error" for cell in stored.cells for output in cell.get("outputs", ()))
+
+
+def test_the_first_prediction_that_a_reader_sees_is_right(stored: Any) -> None:
+    (asked,) = [cell for cell in stored.cells if cell.source.startswith('run(["Saturday, May 5, 1951"')]
+    assert "'Samstag, 5. Mai 1951'), WrittenText('in 572 Minuten')" in asked.outputs[0].data["text/plain"]
 
 
 def test_every_short_training_is_one_of_the_notebook(stored: Any) -> None:

@@ -145,6 +145,15 @@ def test_several_runs_give_the_mean_of_their_probabilities_each_reading_for_itse
     assert scores["loss"] == pytest.approx(np.mean([both(text).losses[label] for text, label in TEXTS]))
 
 
+def test_of_a_run_that_is_not_there_the_nearest_is_named(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "resolved.toml").touch()
+    with pytest.raises(RunError, match=r"there is no run .*plin\. Did you mean '.*plain'\?"):
+        sw.load(tmp_path / "plin")
+    with pytest.raises(RunError, match=r"plain\.toml is a recipe, not a run\. Did you mean '.*plain'\?"):
+        sw.load(tmp_path / "plain.toml")
+
+
 def test_runs_that_cannot_decide_together_are_refused_in_a_sentence(files: Path, classifier: Run, writer: Run) -> None:
     (files / "b.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in TEXTS[1:]), encoding="utf-8")
     other = a_classifier(files, "other", train="b.tsv")
@@ -187,19 +196,13 @@ def test_what_cannot_be_seen_is_refused_in_a_sentence(classifier: Run) -> None:
         classifier.look("a", "unit")
     with pytest.raises(RunError, match="surprisal needs a language model"):
         classifier.look("a", "surprisal")
-    with pytest.raises(DataError, match=r"3 is no text"):
+    with pytest.raises(DataError, match=r"an example is 3, expected a text"):
         classifier.look(3)
     with pytest.raises(SettingError, match=r"writes no text; leave beam out"):
         classifier("a fine film", beam=5)
     with pytest.raises(RunError, match="have no output over words"):
         classifier.look("a", "lens")
-    with pytest.raises(SettingError, match="one text at a time, and there are 2"):
+    with pytest.raises(DataError, match=r'an example has the fields text, text_pair; expected \{"text": …\}'):
         classifier.look({"text": "a", "text_pair": "a fine"})
-
-
-def test_texts_that_belong_together_are_seen_in_the_order_of_reading(
-    classifier: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("seqwright.analysis.attention_in", lambda run, texts, decoding: texts)
-    assert classifier.look({"context": "b", "question": "a"}, "attention").data == ["a", "b"]
-    assert classifier.look({"text_pair": "b", "text": "a"}, "attention").data == ["a", "b"]
+    with pytest.raises(DataError, match=r"is a list, which is several, and one is looked at"):
+        classifier.look(["a", "fine"])

@@ -219,7 +219,7 @@ def fill_texts(things: Things, answers: Answers, *, top: int) -> None:
     output.refuse_model(run.recipe.model)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
-        for masks in output.fill(run.model, run.inputs.batches(examples), examples, top=top):
+        for masks in output.ranking(top).fill(run.model, run.inputs.batches(examples), examples):
             lines = (f"{each.probability:.4f}\t{each.token}\t{each.text}" for mask in masks for each in mask)
             yield [Result("\n".join(lines), {"masks": [[_candidate(each) for each in mask] for mask in masks]})]
 
@@ -259,7 +259,7 @@ def _with_pairs(run: Run, things: Things, text_pairs: Sequence[str]) -> list[str
     """The texts, each with the other text of its pair behind a tab."""
     texts = things.texts or []
     if not reads_pairs(run.inputs.input):
-        raise SettingError(f"{shown(run.folder)} learnt single texts; leave --text-pair out")
+        raise SettingError(f"{shown(run.folder)} reads no pairs of texts; leave --text-pair out")
     if things.file is not None or len(text_pairs) != len(texts):
         raise DataError(
             f"there are {len(texts)} texts and {len(text_pairs)} times --text-pair; give one for each text, or pairs "

@@ -19,7 +19,6 @@ from seqwright.comparison.measuring import mean_tokens
 from seqwright.comparison.pace import Clock, measured_pace, seconds_per_step, until_now
 from seqwright.devices import computes_bfloat16, cores, device_of, training_device
 from seqwright.errors import SettingError
-from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
 from seqwright.model_card import draw_curve, write_card
 from seqwright.objectives.objective import LossPart, Objective
@@ -36,7 +35,7 @@ from seqwright.runs import (
     weights_of,
 )
 from seqwright.tasks import Prepared
-from seqwright.tasks.wired import Part
+from seqwright.tasks.parts import Part
 from seqwright.training.counting import Counter, Stored
 from seqwright.training.remarks import training_remarks
 from seqwright.training.schedule import expected_steps
@@ -60,7 +59,7 @@ def check_recipe(where: str, overrides: list[str], picture: Path | None = None) 
     task, data = task_of(recipe.task), data_of(recipe)
     say("reading the data …")
     source = source_of(recipe)
-    inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
+    inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs)
     start, prepared = begun + clock.seconds(), None
     if picture is not None:
         _draw_examples(inputs.input, Part(data, "train"), picture)

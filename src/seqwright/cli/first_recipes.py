@@ -29,11 +29,13 @@ from seqwright.cli.recipe_texts import (
     QUESTIONS,
     RUNNING_TEXT,
     SERIES,
+    STEPS,
     TAGS,
     TEXTS,
     WINDOWED,
 )
 from seqwright.data.cards import opened_data
+from seqwright.data.decimals import is_missing
 from seqwright.data.decoded_images import UnreadableImageError
 from seqwright.data.first_look import (
     LOOKED_AT,
@@ -51,6 +53,8 @@ from seqwright.errors import DataError, UserError
 from seqwright.kinds import TASKS
 from seqwright.metrics.forecasts import season
 from seqwright.recipe import validated
+from seqwright.runs import open_run
+from seqwright.settings import Settings
 
 SMALL = 20_000  # pairs or texts: below, a small model or a small batch learns more from them
 MOST_STEPS = 3000  # of a language model
@@ -76,7 +80,7 @@ class RecipeTemplate(NamedTuple):
     text: str  # what stands below the first lines of [data]
     look: Callable[[Any, dict[str, Any]], FirstLook]  # given the data, opened, and its settings
     found: Callable[[Path, dict[str, Any]], Guess] | None = None  # settings of the data that a file itself tells
-    opened: Mapping[str, Any] = {}  # settings of the data to look at it with
+    opened: Mapping[str, Any] = {}  # settings of the data to look at it with; a model keeps those of its run
     most: int = 1  # files
     tuned: str = ""  # in place of `text`, up to [model], where the model begins from another run
     metric: str = ""  # the last line: what chooses the best checkpoint
@@ -100,7 +104,11 @@ def first_recipe(task: str, files: list[Path], asked: dict[str, Any], begun: Pat
         raise DataError(f"--data was given {len(files)} times; for {task} give {most}")
     guess = template.found(files[0], asked) if template.found and files[0].exists() else NOTHING
     paths = [path.as_posix() for path in files]
-    data = {"train": paths[0] if len(paths) == 1 else paths, **guess.settings, **asked}
+    run = None if begun is None else open_run(begun)
+    theirs = None if run is None else run.recipe.data
+    kept = template.opened.keys() & type(theirs).model_fields if isinstance(theirs, Settings) else ()
+    known = {name: getattr(theirs, name) for name in kept}
+    data = {"train": paths[0] if len(paths) == 1 else paths, **guess.settings, **known, **asked}
     data = {name: value for name, value in data.items() if value is not None}  # None: not to be guessed
     share = template.share if begun is None else SHARE
     plain = {**dict.fromkeys(("valid", "test"), share), **data, **template.opened}
@@ -113,9 +121,9 @@ def first_recipe(task: str, files: list[Path], asked: dict[str, Any], begun: Pat
         raise type(error)(said) from error
     description = template.learnt + " and ".join(path.name for path in files)
     values = {"task": task, "description": description, "files": data["train"], "share": share, **seen.values}
-    if begun is None:
+    if run is None or begun is None:
         return FirstRecipe(HEAD + template.text + template.metric, data, seen._replace(values=values))
-    body = fitting_body(task, plain, begun)
+    body = fitting_body(task, {**plain, **data}, run, begun)
     values |= tuned_values(body, opened.examples("train"), begun)
     text = HEAD + template.tuned + MODEL + template.metric
     return FirstRecipe(text, data, seen._replace(values=values), tuned_lines(body), body.reading)
@@ -156,7 +164,7 @@ def _labelled(labelled: Any, data: dict[str, Any]) -> FirstLook:
 
 
 def _with_values(labelled: Any, data: dict[str, Any]) -> FirstLook:
-    examples = list(with_labels(labelled.examples("train")))
+    examples = [each for each in with_labels(labelled.examples("train")) if not is_missing(each.label)]
     if not examples:
         raise DataError(
             f"no row of {data['train']} has both a text and a value; name its columns with data.text and data.label"
@@ -293,7 +301,14 @@ TEMPLATES = {
         "Questions learnt from ", "10%", WINDOWED + QUESTIONS, _questions, tuned=WINDOWED, metric=BY_F1
     ),
     "series": RecipeTemplate(
-        "A forecast of ", "10%", SERIES, _series, _measured, {"history": 2, "horizon": 1}, most=99
+        "A forecast of ",
+        "10%",
+        STEPS + SERIES,
+        _series,
+        _measured,
+        {"history": 2, "horizon": 1},
+        most=99,
+        tuned=STEPS,
     ),
 }
 

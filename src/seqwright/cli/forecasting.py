@@ -82,8 +82,9 @@ class StepsAhead:
         return GivenTable(self.names, rows, form=self.ending.form, path=self.ending.path)
 
     def when(self, step: int) -> str | int:
-        """The time of a step, or its number; those of the series count backwards from 0."""
-        return step if self.ending.rhythm is None else self.ending.rhythm.later(step)
+        """The time of a step as the file has it, or its number."""
+        rhythm = self.ending.rhythm
+        return step if rhythm is None else rhythm.written(rhythm.later(step))
 
     def _cells(self, step: int) -> list[Any]:
         return [self.when(step), *(float(f"{value:.6g}") for value in self.values_NC[step - 1])]
@@ -146,7 +147,7 @@ def _panels(ahead: StepsAhead) -> list[ForecastPanel]:
     if len(ending.columns) > MOST_PANELS:
         say(f"the first {MOST_PANELS} of {len(ending.columns)} columns are drawn")
     drawn = min(len(ending.values_TC), steps_drawn(steps, output.season))
-    times = [] if ending.rhythm is None else [str(ahead.when(step)) for step in range(1 - drawn, 1 + steps)]
+    times = [] if ending.rhythm is None else [ending.rhythm.later(step) for step in range(1 - drawn, 1 + steps)]
     return [
         ForecastPanel(
             column,

@@ -9,7 +9,14 @@ import numpy as np
 from seqwright.cli.tables import GivenRow, GivenTable
 from seqwright.cli.terminal import say
 from seqwright.data.files import extension_of
-from seqwright.data.labelled_series import FORMS, LabelledSeriesFilesSettings, SeriesExample, label_place, series_of
+from seqwright.data.labelled_series import (
+    FORMS,
+    LabelledSeriesFilesSettings,
+    SeriesExample,
+    header_remarks,
+    label_place,
+    series_of,
+)
 from seqwright.data.rows import dialect_beside, dialect_of
 from seqwright.data.table_forms import form_of
 from seqwright.errors import DataError
@@ -29,6 +36,8 @@ def series_table(file: Path | None, run: Any) -> GivenTable | None:
     place = label_place(file, usual, run.output.labels, dialect)
     if place is None:
         return None
+    for remark in header_remarks(file, place, dialect):
+        say(remark)
     if place != "none" and extension_of(file) != ".ts":
         say(f"the {place} cell of each row of {file} is taken for its label, not for a value")
     names = ["series"] if place == "none" else ["label", "series"]

@@ -1,7 +1,6 @@
 """What the verbs have in common: how their help looks, and the arguments and options that several of them take."""
 
 import inspect
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import wraps
@@ -12,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from seqwright.cli.completing import complete_override, complete_recipe, complete_run
-from seqwright.errors import RunError, SettingError, closest, without_settings
+from seqwright.errors import SettingError, without_settings
 
 WHOLE = 1000  # characters of a summary: no verb has so many
 
@@ -85,26 +84,6 @@ class VerbsInPanels(TyperGroup):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
-
-
-def _run_folder(folder: Path) -> Path:
-    """The folder, or a sentence with what was probably meant; that nothing is there at all is said on opening it."""
-    if folder.is_dir():
-        return folder
-    beside = [path for parent in (folder.parent, Path("runs")) for path in parent.glob("*")]
-    runs = {path.name: path for path in beside if (path / "resolved.toml").is_file()}
-    close = closest(folder.name.removesuffix(".toml"), runs)
-    meant = f". Did you mean '{runs[close]}'?" if close else ""
-    if folder.suffix == ".toml":
-        training = shlex.join(["seqwright", "train", str(folder)])
-        raise RunError(f"{folder} is a recipe, not a run{meant or f'; train it first: {training}'}")
-    if meant:
-        raise RunError(f"there is no run {folder}{meant}")
-    return folder
-
-
-def _run_folders(folders: list[Path] | None) -> list[Path]:
-    return [_run_folder(folder) for folder in folders or ()]
 
 
 @dataclass(frozen=True)
@@ -189,7 +168,7 @@ Overrides = Annotated[
 
 
 def _run_argument(metavar: str, help: str) -> Any:
-    return typer.Argument(metavar=metavar, callback=_run_folder, autocompletion=complete_run, help=help)
+    return typer.Argument(metavar=metavar, autocompletion=complete_run, help=help)
 
 
 RunFolder = Annotated[Path, _run_argument("RUN", "A run folder, as in runs/mine.")]
@@ -291,7 +270,6 @@ class EnsembleOptions(Options):
         "RUN",
         "Another run to decide together with; several times for more.",
         "--with",
-        callback=_run_folders,
         autocompletion=complete_run,
     )
     average: str | None = option("probabilities|log-probabilities", "What is averaged.  [default: probabilities]")

@@ -185,10 +185,11 @@ clip = 1.0
 validate_every = 200
 """
 BY_F1 = 'metric = "f1"              # chooses the best checkpoint\n'
-SERIES = """\
+STEPS = """\
 history = {history:<17}# steps a forecast looks back; let them cover what repeats itself, as a day of hours
 horizon = {horizon:<17}# steps it predicts at once
-
+"""
+SERIES = """
 [input]
 scaling = "standard"       # each column less its mean, over its deviation; or none
 

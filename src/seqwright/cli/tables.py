@@ -1,18 +1,19 @@
 """Tables that verbs read, and write back: every row as it was, with what was predicted in further columns."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqwright.cli.terminal import make_sure, say
-from seqwright.data.files import extension_of, require_file
+from seqwright.data.files import expanded, extension_of, require_file
 from seqwright.data.labelled_tables import PAIR_WORDS
-from seqwright.data.rows import dialect_beside, dialect_of
+from seqwright.data.rows import OBJECTS, dialect_beside, dialect_of
 from seqwright.data.spreadsheets import SHEETS, sheet_library
 from seqwright.data.table_forms import PLAIN_FORM, TableForm, form_of
-from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, find, require_text, several
 from seqwright.errors import DataError, SettingError
 
 WRITTEN = (".csv", ".tsv", ".jsonl", ".xlsx", ".parquet")
@@ -59,16 +60,41 @@ def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Seq
         named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)
         asked = dict(zip(columns, (folded[word] for word in named), strict=True)) if named else {}
         table = replace(table, asked=asked)
+    if not any(asked.values()) and _is_unnamed(table) and _is_like_own(table, data):
+        say(f"{file} names no column: its first is read, as in the run's own data; --column chooses another")
+        table = replace(table, asked=dict.fromkeys(islice(columns, 1), 1))
     for remark in table.remarks():
         say(remark)
     form = form_of(file, table.dialect)
     return GivenTable(table.header(), _rows_of(table), lambda: _later_names(table), form, file)
 
 
+def _is_unnamed(table: TableFile) -> bool:
+    """Whether the one column that is read can be told by no name."""
+    words = [usual.words for usual in table.usual.values() if usual.needed]
+    return len(words) == 1 and table.form not in OBJECTS and find(None, words[0], table.names()) is None
+
+
+def _is_like_own(table: TableFile, data: Any) -> bool:
+    """Whether it has the form of the file that the run learnt from, which is still here and has no names either."""
+    fields = type(data).model_fields.keys()
+    if any(getattr(data, name) is not None for name in fields & {"source", "target", "text", "label"}):
+        return False
+    if "train" not in fields or not isinstance(data.train, str):
+        return False
+    path = expanded(data.train)
+    if not path.is_file() or extension_of(path) != table.form:
+        return False
+    own = replace(table, path=path, asked={}, dialect=dialect_of(data))
+    return _is_unnamed(own) and len(table.names()) <= len(own.names())
+
+
 def _asked(columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> dict[str, Column]:
     """The columns by name or number: those that are chosen, or those of the run's own data where it names them."""
     if not chosen:
         known = type(data).model_fields
+        if "columns" in known and data.columns is not None:
+            return dict(zip(columns, several(data.columns), strict=False))
         return {name: getattr(data, name) for name, usual in columns.items() if usual.needed and name in known}
     if len(chosen) > len(columns) or len(chosen) < sum(usual.needed for usual in columns.values()):
         raise SettingError(
@@ -103,6 +129,8 @@ def _later_names(table: TableFile) -> set[str]:
 def _given(table: TableFile, values: Mapping[str, Any], where: str) -> Any:
     """What the run reads of a row; nothing of one that lacks something."""
     texts = {name: values[name] for name in table.usual if values.get(name) is not None}
+    for name in (name for name in texts if table.usual[name].number):
+        texts[name] = table.dialect.point(texts[name] if isinstance(texts[name], str) else json.dumps(texts[name]))
     for name, text in texts.items():
         require_text(text, where, f"for {name}")
     texts = {name: text for name, text in texts.items() if text.strip()}

@@ -76,7 +76,7 @@ class VectorThings(Things):
     texts: list[str] | None = argument(
         "INPUT", "The number, the label, or the numbers as in 1.5,2 of each text; without any, or as -, standard input."
     )
-    file: Path | None = option("FILE", "A file of such inputs, one per line.")
+    file: Path | None = option("FILE", "A file of such inputs, one per line, or a table.")
 
 
 def describe(things: VectorThings, options: TextOptions) -> None:

@@ -22,7 +22,6 @@ from seqwright.comparison.plan import rewrites
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory, training_device
 from seqwright.inputs import Given
-from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
 from seqwright.metrics.language import Extent, extent, language_scores
 from seqwright.recipe import Recipe, recipe_from, validated, written
@@ -56,7 +55,7 @@ def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, An
     set_up_cpu(recipe)
     task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe.training.device)
     source = source_of(recipe)
-    inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
+    inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs)
     prepared = task.prepared(recipe, data, inputs)
     batches, start = prepared.train, begun + clock.seconds()
     model = model_of(recipe, inputs.sizes())

@@ -22,7 +22,8 @@ from seqwright.recipe import Recipe
 from seqwright.run_folders import write_beginning
 from seqwright.runs import objective_of, open_run
 from seqwright.tasks import VALIDATED, Prepared
-from seqwright.tasks.wired import Part, Wires, validation
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import Wires, validation
 from seqwright.training.loop import Evaluate, fit
 from seqwright.training.rate_finder import STEPS as RATE_STEPS
 from seqwright.training.reporter import Quiet

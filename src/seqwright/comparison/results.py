@@ -144,6 +144,7 @@ def _cost(plan: Plan, outcome: Outcome, row: ComparisonRow, number: int) -> dict
     cost: dict[str, float] = {"training_seconds": books["seconds"]}
     if books["tokens"]:
         cost |= {"steps": books["steps"], "tokens": books["tokens"]}
+    if books["tokens"] and books["seconds"]:
         cost["tokens_per_second"] = books["tokens"] / books["seconds"]
     if books["tokens"] and measured.get("descends"):
         cost["flops"] = measured["flops_per_token"] * books["tokens"]

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from seqwright.comparison.prediction_files import ENDING
-from seqwright.errors import SettingError, closest
+from seqwright.data.files import whole_text
+from seqwright.errors import SettingError, closest, run_instead
 from seqwright.recipe import recipe_text
 from seqwright.settings import Settings
 
@@ -133,7 +134,7 @@ def read_comparison(where: str) -> tuple[ComparisonSettings, Path]:
     if not path.is_file() and path.suffix != ".toml" and where in known:
         path = known[where]
     try:
-        plain = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        plain = tomllib.loads(whole_text(path, "utf-8-sig"))
     except FileNotFoundError as error:
         close = closest(path.stem, known)
         raise SettingError(
@@ -197,7 +198,7 @@ def _refuse_wrong_names(settings: ComparisonSettings, where: str) -> None:
         raise SettingError(f"seeds has a number twice in {where}; give each once")
     for row in settings.rows:
         if row.run is not None and not (Path(row.run).expanduser() / "resolved.toml").is_file():
-            raise SettingError(f"row '{row.title}': there is no run {row.run}; `seqwright train` makes one ({where})")
+            raise SettingError(f"row '{row.title}' in {where}: there is no run {row.run}{run_instead(Path(row.run))}")
         if row.recipe is not None and not (Path(where).parent / row.recipe).is_file():
             try:
                 recipe_text(row.recipe)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+MISSING = {"", "-", "–", "na", "nan", "n/a", "#n/a", "null", "none", "?"}  # as people write it
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")  # 3,5
 EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be more than a thousand, or little more than one
@@ -20,6 +21,11 @@ UNGROUPED = {decimal: re.compile(rf"[+-]?(\d+\{decimal}?\d*|\{decimal}\d+)([eE][
 def is_number(text: str) -> bool:
     """Whether a text is a number, with a decimal point or comma, or with marks between thousands."""
     return bool(NUMBER.fullmatch(text) or COMMA_NUMBER.fullmatch(text) or is_grouped(text))
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that its number is not known."""
+    return cell.strip().casefold() in MISSING
 
 
 def is_grouped(text: str) -> bool:

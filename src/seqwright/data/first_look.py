@@ -7,12 +7,12 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqwright.data.decimals import COMMA_NUMBER, NUMBER, grouped_decimal, is_grouped, uncertain_comma
+from seqwright.data.decimals import COMMA_NUMBER, NUMBER, grouped_decimal, is_grouped, is_missing, uncertain_comma
 from seqwright.data.files import extension_of
 from seqwright.data.labelled_tables import LABEL_WORDS, PAIR_WORDS, TEXT_WORDS
 from seqwright.data.labels import short
 from seqwright.data.rows import OBJECTS, Dialect, TableRow, cells, objects, separator_of
-from seqwright.data.series_tables import MISSING, uncertain_told
+from seqwright.data.series_tables import uncertain_told
 from seqwright.data.spreadsheets import SHEETS
 from seqwright.data.tables import FORMS, Column, find
 from seqwright.errors import DataError
@@ -52,6 +52,10 @@ class Sample(NamedTuple):
     def column(self, place: int) -> list[str]:
         """What stands below a cell of the first line."""
         return [row.cells[place].strip() for row in self.rows]
+
+    def known(self, place: int) -> list[str]:
+        """What stands below a cell of the first line, without what says that a number is not known."""
+        return [cell for cell in self.column(place) if not is_missing(cell)]
 
     def is_number(self, cell: str) -> bool:
         """Whether a cell is a number."""
@@ -102,7 +106,7 @@ def _with_decimal(guess: Guess, path: Path, sample: Sample, place: int) -> Guess
 
 def _decimal(path: Path, sample: Sample, place: int) -> dict[str, str]:
     """The decimal mark, if it is certain which one is decimal."""
-    cells = [cell for cell in sample.column(place) if cell]
+    cells = sample.known(place)
     grouped = grouped_decimal(cells)
     if grouped is not None:
         return {"decimal": grouped}
@@ -137,7 +141,7 @@ def _text_place(sample: Sample, label: int | None) -> int:
 
 def _fits(sample: Sample, place: int, *, numbers: bool) -> bool:
     """Whether a column may be what is learnt: few values that come again, or numbers that do not count the rows."""
-    column = [cell for cell in sample.column(place) if cell]
+    column = sample.known(place) if numbers else list(filter(None, sample.column(place)))
     values = set(column)
     if not numbers:
         return 1 < len(values) <= min(MOST_LABELS, len(column) / 2)
@@ -243,7 +247,7 @@ def time_and_values(path: Path, asked: Mapping[str, Any] | None = None) -> Guess
 def _first_text(sample: Sample, place: int) -> TableRow | None:
     """The first row with neither a number nor a missing value in a column."""
     found = zip(sample.rows, sample.column(place), strict=True)
-    return next((row for row, cell in found if cell.casefold() not in MISSING and not sample.is_number(cell)), None)
+    return next((row for row, cell in found if not is_missing(cell) and not sample.is_number(cell)), None)
 
 
 def _is_time(sample: Sample, place: int) -> bool:

@@ -1,7 +1,8 @@
 """Labelled time series in the user's own files, as the UCR and UEA archives have them.
 
 In a `.tsv` or `.csv` file a row is a label and then the values of one series; series of different length end in empty
-or missing (NaN) cells. In a `.ts` file (sktime, aeon) the channels of a series stand between colons, the label last.
+or missing (NaN) cells, and a first line of names is left out. In a `.ts` file (sktime, aeon) the channels of a series
+stand between colons, the label last.
 """
 
 from collections.abc import Collection, Iterator
@@ -13,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqwright.data.decimals import is_number
+from seqwright.data.decimals import is_missing, is_number
 from seqwright.data.examples import PartName
 from seqwright.data.faults import RowError, every_row
 from seqwright.data.files import content_hash, existing, extension_of, lines
@@ -25,7 +26,7 @@ from seqwright.errors import DataError, by_setting
 
 LOOKED_AT = 2000  # rows that show whether they have labels
 FORMS = (".tsv", ".csv", ".txt", ".ts")
-ROW = "a row is a label and the values of a series, without names above"
+ROW = "a row is a label and the values of a series"
 
 
 class SeriesExample(NamedTuple):
@@ -80,7 +81,7 @@ class LabelledSeriesFiles(PartedFiles[Path, SeriesExample]):
 
     def source_remarks(self, source: Path) -> list[str]:
         """How the file is written."""
-        return table_remarks(source, self.dialect)
+        return [*table_remarks(source, self.dialect), *header_remarks(source, self.settings.label, self.dialect)]
 
     def causes(self, part: PartName, piece: Share[Path]) -> list[Any]:
         """The content, the place of the label and the stretch."""
@@ -101,7 +102,21 @@ def series_of(path: Path, *, label: str = "first", dialect: Dialect = PLAIN) -> 
         name, values = _parted(row.cells, label)
         return SeriesExample(_values(list(map(dialect.point, values)), path, row.line, remedy)[:, None], name.strip())
 
-    yield from every_row(_rows(path, dialect), example)
+    rows = _rows(path, dialect)
+    yield from every_row((row for number, row in enumerate(rows) if number or not _is_header(row, label)), example)
+
+
+def header_remarks(path: Path, label: str, dialect: Dialect) -> list[str]:
+    """That the first line of a file holds names, if it does."""
+    top = None if extension_of(path) == ".ts" else next(_rows(path, dialect), None)
+    if top is None or not _is_header(top, label):
+        return []
+    return [f"{path}:{top.line} holds names, no values ({', '.join(top.cells[:3])}, …), and is left out"]
+
+
+def _is_header(row: TableRow, label: str) -> bool:
+    """Whether no cell of a row but the label's can be a value, be it a missing one."""
+    return not any(is_number(cell.strip()) or is_missing(cell) for cell in _parted(row.cells, label)[1])
 
 
 def _rows(path: Path, dialect: Dialect) -> Iterator[TableRow]:

@@ -5,8 +5,9 @@ window of a later part may look back into the rows of the part before it, for th
 forecast in one part occurs in an earlier one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
@@ -53,6 +54,13 @@ class SeriesWindow(NamedTuple):
     first: int
     history: int
     horizon: int
+    when: Callable[[int], str] | None = None  # each step of the series was measured, if that is known
+
+    @property
+    def times(self) -> list[str]:
+        """When each step of the past and of what follows was measured; nothing where that is not known."""
+        steps = range(self.first, self.first + self.history + self.horizon)
+        return [] if self.when is None else [self.when(step) for step in steps]
 
     @property
     def values_TC(self) -> Values:
@@ -83,11 +91,13 @@ class SeriesData(Data[SeriesWindow], Protocol):
         """What a forecast of the unknown future continues."""
 
 
-def every_window(data: SeriesData, part: PartName) -> Iterator[SeriesWindow]:
+def every_window(
+    data: SeriesData, part: PartName, whens: Iterable[Callable[[int], str] | None] = repeat(None)
+) -> Iterator[SeriesWindow]:
     """The windows of each series of a part in turn; none reaches over the end of a series."""
-    for series_TC in data.series(part):
+    for series_TC, when in zip(data.series(part), whens, strict=False):
         for first in range(len(series_TC) - data.history - data.horizon + 1):
-            yield SeriesWindow(series_TC, data.columns, first, data.history, data.horizon)
+            yield SeriesWindow(series_TC, data.columns, first, data.history, data.horizon, when)
 
 
 class SeriesFilesSettings(Settings):
@@ -162,11 +172,16 @@ class SeriesFiles(PartedFiles[tuple[Path, ...], SeriesWindow]):
 
     def read(self, part: PartName, piece: Share[tuple[Path, ...]]) -> Iterator[SeriesWindow]:
         """Every window of a part."""
-        return every_window(self, part)
+        return every_window(self, part, (self._when(path, low) for path, low, _ in self._stretches(part)))
 
     def series(self, part: PartName) -> list[Values]:
         """The rows of a part, of each file; where it is cut off another part, with the `history` before them."""
         return [self._tables[path].values_TC[low:high] for path, low, high in self._stretches(part)]
+
+    def _when(self, path: Path, low: int) -> Callable[[int], str] | None:
+        """When each row of a file from the row `low` on was measured, if the file says it."""
+        rhythm, first = self._tables[path].rhythm, low + 1 - len(self._tables[path].values_TC)
+        return None if rhythm is None else lambda step: rhythm.later(first + step)
 
     def ending(self) -> Ending:
         """The end of the last file of the last part."""

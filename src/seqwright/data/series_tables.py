@@ -14,6 +14,7 @@ from seqwright.data.decimals import (
     NUMBER,
     grouped_decimal,
     is_grouped,
+    is_missing,
     is_number,
     uncertain_comma,
     with_point,
@@ -34,7 +35,6 @@ from seqwright.data.tables import (
 from seqwright.data.times import Rhythm, rhythm
 from seqwright.errors import DataError, SettingError, by_setting
 
-MISSING = {"", "-", "–", "na", "nan", "n/a", "#n/a", "null", "none", "?"}  # as people write it
 FORMS = (".csv", ".tsv", ".xlsx", ".parquet")
 
 
@@ -223,7 +223,7 @@ def _refuse_points(rows: list[list[str]], pointed: list[list[str]], path: Path, 
 
 def _by_thousands(rows: list[list[str]], path: Path) -> _Written | None:
     """The cells with decimal points, where a column shows by marks between thousands which mark is decimal."""
-    columns = [[cell for cell in column if cell.casefold() not in MISSING] for column in zip(*rows, strict=True)]
+    columns = [[cell for cell in column if not is_missing(cell)] for column in zip(*rows, strict=True)]
     marks = [grouped_decimal(column) for column in columns]
     decimal = next((mark for mark in marks if mark is not None), None)
     if decimal is None:
@@ -263,7 +263,7 @@ def _values(found: _Cells, layout: SeriesLayout, path: Path, *, missing: str) ->
         for channel, cell in enumerate(row):
             if NUMBER.fullmatch(cell) and np.isfinite(value := float(cell)):
                 values_TC[step, channel] = value
-            elif cell.casefold() in MISSING and missing == "last" and step:
+            elif is_missing(cell) and missing == "last" and step:
                 values_TC[step, channel] = values_TC[step - 1, channel]
                 filled += 1
             else:
@@ -275,7 +275,7 @@ def _values(found: _Cells, layout: SeriesLayout, path: Path, *, missing: str) ->
 
 def _no_value(cell: str, name: str, path: Path, line: int, *, missing: str, first: bool) -> RowError:
     where = f"{path}:{line}"
-    if cell.casefold() not in MISSING:
+    if not is_missing(cell):
         return RowError(_not_a_number(where, cell, name, first=first), line, f"no number in column '{name}'")
     advice = ", there is none before it to repeat" if missing == "last" else by_setting(", or set data.missing=last")
     told = f"{where} has no value in column '{name}': fill it in{advice}"

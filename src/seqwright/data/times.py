@@ -2,7 +2,7 @@
 
 A time is an ISO date or date and time (2016-07-01, 2016-07-01 13:00, 2016-07-01T13:00:00+02:00), a month (2016-07), or
 a number (a year, a count of seconds). Dates with the year first (2016/7/1 0:00) and with points (1.7.2016) are read as
-well; 7/1/2016 is not, since it may be July or January.
+well, and 7/13/2016 or 13/7/2016 where a row of the column tells which is the day; times to come are written alike.
 """
 
 import calendar
@@ -22,9 +22,10 @@ from seqwright.errors import DataError, by_setting
 
 MONTH = re.compile(r"\d{4}-\d{2}")
 CLOCK = r"(?:[ T](?P<hour>\d{1,2})(?P<rest>:\d{2}.*))?"
-YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})[/.](?P<month>\d{{1,2}})[/.](?P<day>\d{{1,2}}){CLOCK}")
-DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.(?P<year>\d{{4}}){CLOCK}")
+YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})(?P<mark>[/.])(?P<first>\d{{1,2}})(?P=mark)(?P<second>\d{{1,2}}){CLOCK}")
+YEAR_LAST = re.compile(rf"(?P<first>\d{{1,2}})(?P<mark>[/.-])(?P<second>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}){CLOCK}")
 LATEST = 2.0**63  # as a number: nanoseconds since 1970 come to it in 2262
+MONTHS = 12
 NOISE = 1e-6  # of a step, by which rounded numbers may be apart
 Later = Callable[[int], str]
 
@@ -32,12 +33,13 @@ Later = Callable[[int], str]
 class Rhythm(NamedTuple):
     """How time continues: `later(k)` is when the k-th row after the last would be, `step` how far rows are apart.
 
-    `absent` says how many rows are missing before each row but the first.
+    `absent` says how many rows are missing before each row but the first, `written` a time as the column has it.
     """
 
     step: str
     later: Later
     absent: list[int]
+    written: Callable[[str], str] = str
 
 
 def rhythm(texts: Sequence[str], lines: Sequence[int], path: Path, *, gaps: bool = False) -> Rhythm:
@@ -47,7 +49,11 @@ def rhythm(texts: Sequence[str], lines: Sequence[int], path: Path, *, gaps: bool
     """
     if len(texts) < 2:
         raise DataError(f"{path} has {len(texts)} row; the steps of time show only between two: give more rows")
-    texts, absent = [*map(_as_iso, texts)], partial(_absent, lines=lines, path=path, gaps=gaps)
+    texts, written = _as_iso(texts, lines, path)
+    return _rhythm(texts, lines, path, partial(_absent, lines=lines, path=path, gaps=gaps))._replace(written=written)
+
+
+def _rhythm(texts: Sequence[str], lines: Sequence[int], path: Path, absent: Callable[..., list[int]]) -> Rhythm:
     if all(NUMBER.fullmatch(text) for text in texts):
         return _of_numbers(texts, [f"{path}:{line}" for line in lines], absent)
     moments = list(every_row(zip(texts, lines, strict=True), lambda row: _moment(*row, path)))
@@ -144,13 +150,48 @@ def _absent(
     return found
 
 
-def _as_iso(text: str) -> str:
-    """A time of another form as ISO has it: 1990/1/1 0:00 is 1990-01-01 00:00."""
-    found = YEAR_FIRST.fullmatch(text) or DAY_FIRST.fullmatch(text)
-    if found is None:
-        return text
-    day = f"{found['year']}-{found['month']:0>2}-{found['day']:0>2}"
-    return day if found["hour"] is None else f"{day} {found['hour']:0>2}{found['rest']}"
+def _as_iso(texts: Sequence[str], lines: Sequence[int], path: Path) -> tuple[Sequence[str], Callable[[str], str]]:
+    """Times of another form as ISO has them, 1990/1/1 0:00 is 1990-01-01 00:00, and what writes them as they were."""
+    every = [YEAR_FIRST.fullmatch(text) or YEAR_LAST.fullmatch(text) for text in texts]
+    found = [each for each in every if each is not None]
+    if not found:
+        return texts, str
+    day_first = {each["mark"]: True for each in found if each.re is YEAR_LAST}
+    for mark in day_first.keys() - {"."}:
+        numbers = [(int(each["first"]), int(each["second"])) for each in found if each["mark"] == mark]
+        if max(map(max, numbers)) <= MONTHS:
+            line = next(line for each, line in zip(every, lines, strict=True) if each is not None)
+            raise DataError(
+                f"{path}:{line} has the time '{found[0][0]}', and no row tells whether its day or its month comes "
+                "first: write the year first, as in 2016-07-01"
+            )
+        day_first[mark] = max(first for first, _ in numbers) > MONTHS
+
+    def iso(text: str, match: re.Match[str] | None) -> str:
+        if match is None:
+            return text
+        day, month = match["second"], match["first"]
+        if match.re is YEAR_LAST and day_first[match["mark"]]:
+            day, month = month, day
+        date = f"{match['year']}-{month:0>2}-{day:0>2}"
+        return date if match["hour"] is None else f"{date} {match['hour']:0>2}{match['rest']}"
+
+    texts = [iso(*each) for each in zip(texts, every, strict=True)]
+    if len(found) < len(texts) or len({(each.re, each["mark"]) for each in found}) > 1:
+        return texts, str
+    order = ("year", "month", "day") if found[0].re is YEAR_FIRST else ("month", "day", "year")
+    order = ("day", "month", "year") if day_first.get(found[0]["mark"]) and found[0].re is YEAR_LAST else order
+    zeros = all(len(each["first"]) == len(each["second"]) == 2 for each in found)
+    hour_zeros = all(len(each["hour"] or "00") == 2 for each in found)
+    return texts, partial(_written_like, order=order, mark=found[0]["mark"], zeros=zeros, hour_zeros=hour_zeros)
+
+
+def _written_like(iso: str, *, order: Sequence[str], mark: str, zeros: bool, hour_zeros: bool) -> str:
+    """A time of ISO with its parts in another order, with or without zeros before single digits."""
+    parts = dict(zip(("year", "month", "day"), iso[:10].split("-"), strict=True))
+    date = mark.join(parts[name] if zeros else str(int(parts[name])) for name in order)
+    hour, rest = iso[10:13], iso[13:]
+    return f"{date}{hour if hour_zeros or not hour else f' {int(hour)}'}{rest}"
 
 
 def _moment(text: str, line: int, path: Path) -> datetime:
@@ -158,8 +199,9 @@ def _moment(text: str, line: int, path: Path) -> datetime:
         return datetime.fromisoformat(f"{text}-01" if MONTH.fullmatch(text) else text)
     except ValueError as error:
         raise RowError(
-            f"{path}:{line} has the time '{text[:40]}', expected a date such as 2016-07-01 or 2016-07-01 13:00, a "
-            "month such as 2016-07, or a number: correct it, or remove the row if it is none of the series",
+            f"{path}:{line} has the time '{text[:40]}', expected a date such as 2016-07-01 or 2016-07-01 13:00, also "
+            "1.7.2016 or 7/13/2016 with all four digits of the year, a month such as 2016-07, or a number: write all "
+            "times in one of these forms, or remove the row if it is none of the series",
             line,
             "no such time",
         ) from error

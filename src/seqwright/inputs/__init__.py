@@ -17,6 +17,7 @@ from seqwright.batches import Rows, RowT
 from seqwright.data.tables import Usual
 from seqwright.errors import RunError
 from seqwright.inputs.saved import saved_sum
+from seqwright.settings import Settings
 
 MOST_NAMED = 8  # things that a remark names
 ExampleT = TypeVar("ExampleT")
@@ -75,6 +76,8 @@ class Input(ABC, Generic[ExampleT, RowT]):
 
     noun: ClassVar[str] = "examples"
     """What several of its examples are called."""
+    settings: ClassVar[type[Settings]] = Settings
+    """What can be set of it in [input]: nothing, if not said otherwise."""
     unit: ClassVar[str] = "tokens"
     """What the length of a row counts."""
     at_once: ClassVar[int] = 8192
@@ -161,12 +164,12 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """What a model over this input is built with beside its settings: the vocabulary, the channels."""
 
     @abstractmethod
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write everything into a folder."""
 
     @classmethod
     @abstractmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
 
     def fingerprint(self) -> str:

@@ -85,6 +85,7 @@ class ImageRows(Rows[Pixels]):
 class ImageInput(Input[ImageExample, Pixels]):
     """The size of the images, and of each channel the mean and the deviation over all pixels of the training part."""
 
+    settings: ClassVar[type[Settings]] = ImageSettings
     noun: ClassVar[str] = "images"
     unit: ClassVar[str] = "images"
     at_once: ClassVar[int] = 64
@@ -194,15 +195,15 @@ class ImageInput(Input[ImageExample, Pixels]):
         """The channels, the rows of pixels and the columns."""
         return self.frame._asdict()
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the size and the scale."""
         plain = {**self.frame._asdict(), "mean": self.mean_C, "deviation": self.deviation_C, "augment": self.augment}
-        save_json(folder / "image.json", plain)
+        save_json(Path(folder, "image.json"), plain)
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
-        return load_json(folder / "image.json", cls._from_plain)
+        return load_json(Path(folder, "image.json"), cls._from_plain)
 
     @classmethod
     def _from_plain(cls, plain: Any) -> Self:

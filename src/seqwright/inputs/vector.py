@@ -5,7 +5,7 @@ B batch · N rows · K numbers of a code · X numbers of a vector
 
 import hashlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,7 +14,10 @@ import numpy as np
 import torch
 
 from seqwright.batches import Column
+from seqwright.data.decimals import is_number
 from seqwright.data.described import GivenText
+from seqwright.data.labelled_tables import LABEL_WORDS
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
@@ -66,10 +69,22 @@ class VectorInput(Input[GivenText, Codes]):
         """`vector_BX`."""
         return {"vector_BX": torch.from_numpy(self.vectors.vectors(np.stack(rows)).astype(np.float32, copy=False))}
 
+    def table_columns(self) -> dict[str, Usual]:
+        """The columns of numbers; otherwise that of the label or of the whole number."""
+        if isinstance(self.vectors, ScaledNumbers):
+            return {name: Usual((name.casefold(),), text=False, number=True) for name in self.vectors.columns}
+        if isinstance(self.vectors, Digits):
+            return {"number": Usual(("number",), text=False, number=True)}
+        return {"label": Usual(LABEL_WORDS, text=False, number=all(map(is_number, self.vectors.names)))}
+
     def parse(self, given: Any) -> GivenText:
-        """A number, a label, or several numbers: a tuple, or with commas between them."""
-        text = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
-        self.vectors.code(text)
+        """A number, a label, or several numbers: a tuple, an array, a mapping of the columns, or with commas."""
+        if isinstance(given, Mapping):
+            given = tuple(given[name] for name in self.table_columns() if given.get(name, "") != "")
+        several = isinstance(given, tuple) or (isinstance(given, np.ndarray) and given.ndim)
+        text = ",".join(map(str, given)) if several else str(given)
+        if text.strip():
+            self.vectors.code(text)
         return GivenText(text, "")
 
     def example_fields(self, example: GivenText) -> dict[str, Any]:
@@ -84,11 +99,11 @@ class VectorInput(Input[GivenText, Codes]):
         """The numbers of a vector."""
         return {"inputs": self.vectors.size}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write how vectors are made."""
-        save_json(folder / "vectors.json", plain_vectors(self.vectors))
+        save_json(Path(folder, "vectors.json"), plain_vectors(self.vectors))
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
-        return load_json(folder / "vectors.json", lambda plain: cls(from_plain(plain)))
+        return load_json(Path(folder, "vectors.json"), lambda plain: cls(from_plain(plain)))

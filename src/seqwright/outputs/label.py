@@ -6,7 +6,7 @@ B batch · N rows · C classes
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from torch import nn
 
 from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
+from seqwright.data.decimals import is_missing
 from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Picture, Stacked
@@ -51,6 +52,7 @@ NOTHING = Classification("", 0.0, {}, {})
 class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
     """Each label with the number of its training examples; none has any where the model was trained elsewhere."""
 
+    most: int | None = field(default=None, compare=False)  # labels whose probability a prediction has; None: all
     file: ClassVar[str] = "labels.json"
 
     @classmethod
@@ -105,7 +107,7 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
         # Between equals the order of the labels decides, as everywhere.
         ranked = sorted(zip(self.labels, np.exp(logp_C).tolist(), strict=True), key=lambda pair: -pair[1])
         losses = {label: -logp for label, logp in zip(self.labels, logp_C, strict=True)}
-        return Classification(*ranked[0], dict(ranked), losses)
+        return Classification(*ranked[0], dict(ranked[: self.most]), losses)
 
     def combined(self, predictions: Sequence[Classification]) -> Classification:
         """The mean of the probabilities."""
@@ -113,6 +115,10 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
             return NOTHING
         logp_NC = [[-each.losses[label] for label in self.labels] for each in predictions]
         return self._classification((np.logaddexp.reduce(logp_NC) - np.log(len(logp_NC))).tolist())
+
+    def ranking(self, top: int) -> Self:
+        """The likeliest labels."""
+        return replace(self, most=top)
 
     # ------------------------------------------------------------------------------------------------ scores
 
@@ -239,10 +245,16 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
         return {"label": example.label, "predicted": prediction.label, "probabilities": rounded}
 
     def remarks(self) -> list[str]:
-        """Labels that a model can hardly learn."""
-        once = self.rare()
-        told = f"labels that only one example of the training part has: {listed(once, 5)}"
-        return [f"{told}; give more, or leave {'it' if len(once) == 1 else 'them'} out"] if once else []
+        """Labels that a model can hardly learn, and those that may say that the label is not known."""
+        once, missing = self.rare(), list(filter(is_missing, self.labels))
+        remarks = []
+        if once:
+            told = f"labels that only one example of the training part has: {listed(once, 5)}"
+            remarks.append(f"{told}; give more, or leave {'it' if len(once) == 1 else 'them'} out")
+        if missing:
+            told = f"classes whose names people write for a missing value: {listed(missing, 5)}"
+            remarks.append(f"{told}; if that is meant, leave those cells blank")
+        return remarks
 
     def _refuse_unknown_labels(self, name: str, counts: Mapping[str, int]) -> None:
         """Refuse examples with labels that nobody could have learnt."""

@@ -13,6 +13,7 @@ from torch import nn
 
 from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
+from seqwright.data.decimals import is_missing
 from seqwright.data.labels import numbers_of
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Picture, Stacked
@@ -117,7 +118,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
 
     def target(self, example: HasLabel) -> str | None:
         """The value, as it was written."""
-        return example.label or None
+        return _known(example) or None
 
     def report(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> Report:
         """Predictions and values as points."""
@@ -126,7 +127,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
 
     def _pairs(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> tuple[list[float], list[float]]:
         both = zip(predictions, examples, strict=True)
-        found = [(n, prediction.value, example.label) for n, (prediction, example) in enumerate(both)]
+        found = [(n, prediction.value, _known(example)) for n, (prediction, example) in enumerate(both)]
         read = [(n, value, label) for n, value, label in found if value is not None and label]
         if not read:
             raise DataError(f"no example of {examples.name} can be read and has a value: there is nothing to score")
@@ -178,14 +179,20 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
 
     def answer(self, prediction: Value, example: HasLabel) -> dict[str, Any]:
         """The value and the predicted one, to the last digit: scores can be made of it again."""
-        known = float(example.label) if example.label else None
+        label = _known(example)
+        known = float(label) if label else None
         return {"value": known, "predicted": prediction.value}
+
+
+def _known(example: HasLabel) -> str:
+    """The label; a blank one where a word such as n/a says that the value is not known."""
+    return "" if is_missing(example.label) else example.label
 
 
 def _values(examples: Examples[HasLabel], rows: Rows[Any]) -> dict[int, float]:
     """The values of the examples that can be read and have one, by their numbers."""
     read = set(rows.example_N.tolist())
-    labels = {n: example.label for n, example in enumerate(examples) if n in read and example.label}
+    labels = {n: label for n, example in enumerate(examples) if n in read and (label := _known(example))}
     values = numbers_of((_place(n, examples.name), label) for n, label in labels.items())
     return dict(zip(labels, values, strict=True))
 

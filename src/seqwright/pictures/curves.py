@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 # What a journal line says besides scores.
 BOOKKEEPING = {"step", "event", "loss", "perplexity", "rate", "norm", "tokens", "examples", "epoch", "seconds", "time"}
-PERCENT = {"bleu", "chrf", "exact"}  # scores between 0 and 100
 TRAIN, VALID, THIRD = INK[3], "#c8590a", "#5c7a29"  # blue, orange, green: told apart by colour-blind readers too
+FORMS = ((VALID, "o", 3), (TRAIN, "s", 5), (THIRD, "D", 7), ("#7a4fa3", "^", 9), ("#555555", "v", 11))  # of scores
+DIGITS = 10  # from where on a score is told in points, of which an axis shows one at least
 ALIKE = 20  # times as large a score may be as one that it shares a panel with
 LEGEND = 78  # letters of a line above a panel
 POINTS: dict[str, Any] = {"linewidth": 1.2, "markersize": 3}
@@ -99,7 +100,7 @@ def _score_groups(valid: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """The scores that share a panel: those of about one size, and those that stay within 0 and 1."""
     names = list(dict.fromkeys(name for line in valid for name in line if name not in BOOKKEEPING))
     drawn = {name: found.values for name in names if (found := series(valid, name)).steps.size}
-    fractions = [name for name, values in drawn.items() if name not in PERCENT and np.abs(values).max() <= 1]
+    fractions = [name for name, values in drawn.items() if np.abs(values).max() <= 1]
     groups: list[list[str]] = []
     for name in (name for name in drawn if name not in fractions):
         size = np.abs(drawn[name]).max()
@@ -136,17 +137,25 @@ def _draw_scores(axes: "Axes", valid: Sequence[Mapping[str, Any]], names: list[s
     """Each score with hollow marks of its own form and size, so that none hides another where they meet."""
     for number, name in enumerate(names):
         found = series(valid, name)
-        style = ("-", "--", ":")[number // 3 % 3]
-        colour, mark, size = ((VALID, "o", 3), (TRAIN, "s", 5), (THIRD, "D", 7))[number % 3]
+        style = ("-", "--", ":")[number // len(FORMS) % 3]
+        colour, mark, size = FORMS[number % len(FORMS)]
         marks: dict[str, Any] = {"markersize": size, "markerfacecolor": "none", "clip_on": False}
         marks["marker"] = mark if len(found.steps) <= 30 else ""
         label = f"{_spoken(name)} (last {found.values[-1]:.3g})"
         axes.plot(found.steps, found.values, style, color=colour, linewidth=1.2, **marks, label=label)
     axes.set_ylabel("score" if len(names) > 1 else _spoken(names[0]))
-    if PERCENT.issuperset(names):
-        low, high = axes.get_ylim()
-        axes.set_ylim(max(0, low), min(100, max(high, low + 1)))
+    axes.set_ylim(*_within(np.concatenate([series(valid, name).values for name in names]), *axes.get_ylim()))
     _write_legend(axes)
+
+
+def _within(values: Array, low: float, high: float) -> tuple[float, float]:
+    """The ends of an axis: beyond 0, 100 or -100 only where a value is, and no small difference fills it."""
+    if np.abs(values).max() > 100:
+        return low, high
+    low, high = max(low, 0.0 if values.min() >= 0 else -100.0), min(high, 100.0)
+    if values.max() < DIGITS and np.ptp(values):
+        return low, high
+    return min(low, 99.0), min(100.0, max(high, low + 1))
 
 
 def _write_legend(axes: "Axes") -> None:
@@ -192,4 +201,4 @@ def _dot(found: JournalSeries) -> str:
 
 
 def _spoken(name: str) -> str:
-    return {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}.get(name, name.replace("_", " "))
+    return {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}.get(name, name.replace("_", " ").replace("f1", "F1"))

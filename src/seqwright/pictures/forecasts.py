@@ -91,11 +91,11 @@ def panels_of(answers: Sequence[Mapping[str, Any]], season: int = 1, most: int =
         column = columns[number % len(columns)]
         answer = next(each for each in answers if each["window"] == windows[place] and each["column"] == column)
         forecasts = {name: answer[name] for name in STYLES if name in answer}
-        title = f"window {windows[place]:,}" if len(columns) == 1 else f"{column}, window {windows[place]:,}"
+        times, past, truth = answer.get("times", ()), answer["past"], answer["truth"]
+        title = f"from {times[len(past)]}" if times else f"window {windows[place]:,}"
+        title = title if len(columns) == 1 else f"{column}, {title}"
         intervals = answer.get("intervals", {})
-        chosen.append(
-            ForecastPanel(title, answer["past"], answer["truth"], forecasts, season=season, intervals=intervals)
-        )
+        chosen.append(ForecastPanel(title, past, truth, forecasts, times, season, intervals))
     return chosen
 
 

@@ -39,7 +39,8 @@ from seqwright.objectives.distilled_tokens import bucketed
 from seqwright.outputs import Targets, each_row
 from seqwright.recipe import Recipe
 from seqwright.tasks import Prepared
-from seqwright.tasks.wired import Part, Wires
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import Wires
 
 FORMAT = 1
 LIKELIEST = 64  # tokens whose probabilities are kept one by one: all 30,000 of a vocabulary would be many gigabytes

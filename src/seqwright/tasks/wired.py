@@ -1,5 +1,6 @@
 """A task as input × output: how the two are learnt, how training gets its batches, and how a model is evaluated."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -28,19 +29,12 @@ from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe, with_suggestions
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
+from seqwright.tasks.parts import Part
 
 FEW_EXAMPLES = 100  # fewer to score on, and the scores say little
 TRAINED_ELSEWHERE = "there is no baseline: what the model was trained on is not known"
 ROOM = Room()  # of a model that reads texts of any length
 COLUMNS = ("part", "examples", "unread", "duplicates", "in train", "mean length", "longest")
-
-
-class Part(Examples[Any]):
-    """A part of the data as examples."""
-
-    def __init__(self, data: Any, part: PartName) -> None:
-        self.part = part
-        super().__init__(lambda: data.examples(part), data.fingerprint(part), f"the {part} part")
 
 
 @dataclass(frozen=True)
@@ -84,14 +78,18 @@ class Wires:
         """Both as they go with the checkpoint of a step."""
         return replace(self, output=self.output.calibrated_at(step))
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write both into a run folder."""
-        self.input.save(folder / "input")
-        self.output.save(folder / "output")
+        self.input.save(Path(folder, "input"))
+        self.output.save(Path(folder, "output"))
 
     def sizes(self) -> dict[str, Any]:
         """What a model between the two is built with."""
         return {**self.input.sizes(), **self.output.sizes()}
+
+    def metadata(self) -> dict[str, str]:
+        """What stands in a checkpoint beside the tensors: those sizes."""
+        return {name: json.dumps(size) for name, size in self.sizes().items()}
 
     def training_batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
         """The batches that examples are learnt in; those of a part go through the token cache."""

@@ -34,7 +34,7 @@ def refusal(folder: Path, text: str) -> str:
         ("seeds = [1, 1]\n" + ROWS, "seeds has a number twice"),
         ('baseline = "wild"\n' + ROWS, "baseline: there is no row 'wild' .* Did you mean 'wide'"),
         (ROWS + '[[rows]]\nrecipe = "reverse"\nname = "Wide"\n', "rows 'wide' and 'Wide' would have one folder"),
-        (ROWS + '[[rows]]\nrun = "runs/none"\n', "row 'none': there is no run runs/none"),
+        (ROWS + '[[rows]]\nrun = "runs/none"\n', "row 'none' in .*: there is no run runs/none; `seqwright train`"),
         (ROWS + '[[rows]]\nrecipe = "revers"\n', "row 'revers': there is no recipe 'revers'.* Did you mean 'reverse'"),
         (
             ROWS + '[[rows]]\nname = "x"\n',

@@ -125,6 +125,17 @@ def test_a_value_is_a_column_of_numbers_that_does_not_count_the_rows(tmp_path: P
     }
 
 
+@pytest.mark.parametrize("missing", ["-", "n/a", "NaN", ""])
+@pytest.mark.parametrize(("shown", "decimal"), [("{}.5", {}), ("1.{:03},5", {"decimal": ","})])
+def test_values_that_are_not_known_leave_the_column_as_it_is(
+    tmp_path: Path, missing: str, shown: str, decimal: dict[str, str]
+) -> None:
+    stars = [missing if n == 3 else shown.format(n % 5) for n in range(len(TEXTS))]
+    rows = [["said", "mark"], *map(list, zip(TEXTS, stars, strict=True))]
+    found = text_and_label(written(tmp_path / "mine.tsv", rows, "\t"), numbers=True)
+    assert found.settings == {"text": "said", "label": "mark", **decimal}
+
+
 def test_values_with_decimal_commas_are_found(tmp_path: Path) -> None:
     rows = [["said", "mark"], *([text, f"{n % 5},5"] for n, text in enumerate(TEXTS))]
     path = written(tmp_path / "mine.csv", rows, ";")

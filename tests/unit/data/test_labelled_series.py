@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqwright.data.labelled_series import LabelledSeriesFiles, LabelledSeriesFilesSettings, series_of
+from seqwright.data.labelled_series import LabelledSeriesFiles, LabelledSeriesFilesSettings, header_remarks, series_of
+from seqwright.data.rows import PLAIN
 from seqwright.errors import DataError, SettingError
 
 ARCHIVE = """# made up
@@ -40,6 +41,19 @@ def test_a_row_is_a_label_and_values(tmp_path: Path, name: str) -> None:
     assert read(path) == [("up", [[1.0], [2.5], [-0.3]]), ("-1", [[7.0], [8.0], [9.0]])]
 
 
+@pytest.mark.parametrize(("label", "top"), [("first", "class,t0,t1"), ("last", "t0,t1,class"), ("none", "t0,t1")])
+def test_a_first_line_of_names_is_left_out_and_that_is_told(tmp_path: Path, label: str, top: str) -> None:
+    row = {"first": "a,1,?", "last": "1,,a", "none": "1,?"}[label]
+    (tmp_path / "named.csv").write_text(f"{top}\n{row}\n")
+    (tmp_path / "plain.csv").write_text(f"{row}\n")
+    both = [list(series_of(tmp_path / name, label=label)) for name in ("named.csv", "plain.csv")]
+    assert [[each.values_TC.tolist() for each in some] for some in both] == [[[[1]]], [[[1]]]]
+    assert ["named.csv:1 holds names" in told for told in header_remarks(tmp_path / "named.csv", label, PLAIN)] == [
+        True
+    ]
+    assert header_remarks(tmp_path / "plain.csv", label, PLAIN) == []
+
+
 def test_the_label_may_stand_last(tmp_path: Path) -> None:
     path = written(tmp_path, "x.csv", "1,2,up\n3,,down\n")
     assert read(path, label="last") == [("up", [[1.0], [2.0]]), ("down", [[3.0]])]
@@ -58,7 +72,7 @@ def test_a_hole_inside_of_a_series_is_refused_with_its_line(tmp_path: Path, hole
 
 
 def test_what_is_no_number_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = written(tmp_path, "x.csv", "label,first\na,1\n")
+    path = written(tmp_path, "x.csv", "label,first,1\na,1,2\n")
     with pytest.raises(
         DataError, match=r"x\.csv:1 has a value that is no number \(.*'first'\): a row is a label and the values"
     ):

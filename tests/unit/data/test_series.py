@@ -65,6 +65,17 @@ def test_each_of_several_files_is_a_series_that_is_cut_by_itself(write: Write) -
     assert [values_TC[:, 0].tolist() for values_TC in data.series("valid")] == [[*range(13, 20)], [*range(21, 30)]]
 
 
+def test_a_window_knows_its_times_in_every_part_of_every_file(write: Write) -> None:
+    day = "2024-01-{:02}".format
+    texts = ["day,a\n" + "".join(f"{day(row)},{row}\n" for row in range(1, rows)) for rows in (24, 31)]
+    data = read(Path(), train=[str(write(text, f"{n}.csv")) for n, text in enumerate(texts)], time="day")
+    for part in data.parts():
+        for window in data.examples(part):
+            value_T = np.concatenate([window.values_TC, window.future_NC])[:, 0]
+            assert window.times == [day(round(value)) for value in value_T]
+    assert next(iter(read(write(counted(40))).examples("test"))).times == []
+
+
 def test_columns_are_chosen_by_name_or_by_number(write: Write) -> None:
     path = write("when,a,b,c\n" + "".join(f"{row},{row},{2 * row},{3 * row}\n" for row in range(30)))
     assert read(path, time="when").columns == ("a", "b", "c")

@@ -20,11 +20,12 @@ from seqwright.kinds import task_of
 from seqwright.models.headed import pooled_model
 from seqwright.objectives.regression import Regression
 from seqwright.outputs.linear import ridge_regression
-from seqwright.outputs.number import NumberOutput
+from seqwright.outputs.number import NumberOutput, Value
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.training.loop import fit
 from tests.wires import text_input
 
+NOTHING_READ = Value(None)
 WORDS = ["film", "plot", "cast", "cat", "dog", "cow", "sun", "sea", "sky"]
 Row = tuple[str, str, str]
 
@@ -175,6 +176,15 @@ def test_a_label_that_is_no_number_is_refused_where_it_is_scored() -> None:
     recipe, data, inputs = wired(data={"test": write("test.tsv", [("a", "b", "3"), ("c", "d", "good")])})
     with pytest.raises(DataError, match="example 2 of the test part has the label 'good'"):
         task_of("text-regression").evaluated(recipe, data, inputs, ByOverlap(), "test", None)
+
+
+@pytest.mark.parametrize("missing", ["-", "n/a", "NaN"])
+def test_words_for_a_missing_value_are_blank_and_counted(missing: str) -> None:
+    recipe, data, inputs = wired(data={"train": write("gaps.tsv", [*ratings(30, 1), ("film", "plot", missing)])})
+    checked, _ = task_of("text-regression").checked(recipe, data, inputs)
+    assert checked.facts["train part"].endswith("; 1 without a value")
+    assert inputs.output.target(Example("film", missing, "plot")) is None
+    assert inputs.output.answer(NOTHING_READ, Example("film", missing, "plot")) == {"value": None, "predicted": None}
 
 
 def test_without_any_value_there_is_nothing_to_score() -> None:

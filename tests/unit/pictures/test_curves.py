@@ -79,20 +79,30 @@ def test_scores_of_other_sizes_have_panels_of_their_own_and_legends_that_fit() -
 
 
 def test_scores_that_meet_in_one_point_are_told_apart() -> None:
-    figure = loss_curve([{"step": 7, "event": "valid", "bleu": 100.0, "chrf": 100.0, "exact": 100.0}])
+    scores = dict.fromkeys(("accuracy", "macro_f1", "f1", "matthews", "exact"), 100.0)
+    figure = loss_curve([{"step": 7, "event": "valid", **scores}])
     drawn = figure.axes[1].lines
-    assert len({line.get_marker() for line in drawn}) == 3
+    assert len({line.get_marker() for line in drawn}) == len({line.get_color() for line in drawn}) == 5
     assert sorted({line.get_markersize() for line in drawn}) == [line.get_markersize() for line in drawn]
     assert {line.get_markerfacecolor() for line in drawn} == {"none"}
 
 
-@pytest.mark.parametrize("values", [(100.0,), (97.0, 100.0), (0.0,), (0.0, 0.2), (31.0, 32.0)])
-def test_the_axis_of_a_score_between_0_and_100_does_not_leave_them(values: tuple[float, ...]) -> None:
-    journal = [{"step": 3 + step, "event": "valid", "bleu": value} for step, value in enumerate(values)]
+@pytest.mark.parametrize("name", ["bleu", "accuracy", "macro_f1", "f1", "rouge_l"])
+@pytest.mark.parametrize("values", [(100.0,), (97.0, 100.0), (99.98, 100.0), (0.0,), (0.0, 11.0), (31.0, 32.0)])
+def test_the_axis_of_a_score_between_0_and_100_does_not_leave_them(name: str, values: tuple[float, ...]) -> None:
+    journal = [{"step": 3 + step, "event": "valid", name: value} for step, value in enumerate(values)]
     low, high = loss_curve(journal).axes[1].get_ylim()
     assert 0 <= low <= min(values)
     assert max(values) <= high <= 100
     assert high - low >= 0.9, "and small differences do not fill it"
+
+
+def test_a_correlation_may_fall_below_0_and_small_numbers_keep_their_scale() -> None:
+    journal = [{"step": step, "event": "valid", "matthews": -5.0 * step, "mse": 0.3 + step / 9} for step in (1, 2)]
+    low, _ = loss_curve(journal).axes[1].get_ylim()
+    assert -100 < low < -10
+    low, high = loss_curve(journal).axes[2].get_ylim()
+    assert 0.1 < high - low < 0.2
 
 
 def test_another_score_may_pass_100() -> None:

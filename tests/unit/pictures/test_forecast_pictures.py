@@ -131,6 +131,16 @@ def test_panels_are_spread_over_windows_and_columns() -> None:
     assert list(found[0].forecasts) == ["naive", "forecast"]
 
 
+def test_a_window_whose_times_are_known_is_drawn_over_them() -> None:
+    times = [f"2024-01-{day:02}" for day in range(1, 31)]
+    answer = {"window": 3, "column": "a", "past": [*range(20)], "truth": [*range(10)], "forecast": [0.0] * 10}
+    (found,) = panels_of([{**answer, "times": times}])
+    assert found.title == "from 2024-01-21"
+    (axes, *_) = forecast_picture([found]).axes
+    assert axes.get_xlabel() == ""
+    assert [tick.get_text() for tick in axes.get_xticklabels()][1:] == ["8 Jan", "15 Jan", "22 Jan", "29 Jan"]
+
+
 def test_nothing_cannot_be_drawn() -> None:
     with pytest.raises(UserError, match="no series to draw"):
         forecast_picture([])

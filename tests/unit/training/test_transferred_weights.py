@@ -162,6 +162,12 @@ def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
         read_recipe(recipe(tmp_path))
 
 
+def test_of_weights_that_are_not_there_the_nearest_run_is_named(tmp_path: Path) -> None:
+    resolved(tmp_path / "othe")
+    with pytest.raises(SettingError, match=r"model.weights is .* where there is no run\. Did you mean '.*othe'\?"):
+        read_recipe(recipe(tmp_path))
+
+
 def test_a_run_that_was_begun_does_not_need_the_other_one(tmp_path: Path) -> None:
     begun = resolved(tmp_path / "begun")
     assert read_recipe(recipe(tmp_path), run=begun).model.width == 24
