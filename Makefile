@@ -25,7 +25,7 @@ DEMO := runs/demo
 SENTENCE := Saturday, May 5, 1951
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check portable audit bench bench-quick docs clean distclean
+.PHONY: help demo test test-long test-any check portable audit bench bench-quick docs clean distclean
 # Two installations must not write into one environment at the same time.
 .NOTPARALLEL:
 
@@ -43,6 +43,9 @@ test: $(VENV)/.dev $(WEIGHTS:%=$(VENV)/.weights-%)  ## every test but the long o
 
 test-long: $(VENV)/.dev  ## the long ones: killed and resumed runs, several processes, toys learnt from scratch
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m long $(ARGS)
+
+test-any: $(VENV)/.dev  ## the tests as on other machines, which takes long; ARGS="order locale" runs some
+	$(BIN)/python -m tools.anywhere $(ARGS)
 
 check: $(VENV)/.dev  ## style and types
 	$(BIN)/ruff check .

@@ -27,6 +27,7 @@ QUESTIONS = (
     "gpt-training",
     "gpt-generating",
     "embedding",
+    "images",
     "translation-training",
     "recurrent",
     "ngrams",

@@ -23,7 +23,7 @@ from seqwright.errors import RunError
 from seqwright.inputs import Given
 from seqwright.outputs.text_search import Search
 from seqwright.runs import Run, open_run, parameters
-from seqwright.tasks.wired import Part
+from seqwright.tasks.parts import Part
 
 BEAMS = {"greedy": 1, "beam 5": 5}
 COMPUTED: dict[str, tuple[str, Precision]] = {

@@ -27,6 +27,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from benchmarks.damage import mutated
+from benchmarks.fuzz_files import write_files
 from benchmarks.fuzz_readers import every_reader, valid_files
 from benchmarks.record import REPOSITORY, command, options, record, show
 
@@ -65,9 +66,7 @@ def damaged(name: str, rng: Random) -> dict[str, bytes]:
 def outcome(name: str, rng: Random, folder: Path) -> Outcome:
     """Damage the files of a reader, and read them; everything happens in `folder`, which must not be there."""
     inside = folder / "inside"
-    for path, content in damaged(name, rng).items():
-        (inside / path).parent.mkdir(parents=True, exist_ok=True)
-        (inside / path).write_bytes(content)
+    write_files(damaged(name, rng), inside)
     return outcome_of(name, inside)
 
 
@@ -283,9 +282,7 @@ def earlier(given: Namespace) -> tuple[dict[str, Any], list[dict[str, Any]], dic
 def again(name: str, case: int) -> None:
     """A case, with its traceback if there is one; its files are kept and named."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
-    for path, content in damaged(name, Random(f"{name} {case}")).items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
+    write_files(damaged(name, Random(f"{name} {case}")), folder)
     print(f"its files are in {folder}")
     every_reader()[name].read(folder)
     print("read")

@@ -1,5 +1,7 @@
 """Small valid files of every kind that is read, for the fuzzing to damage."""
 
+import gzip
+import hashlib
 import io
 import json
 import math
@@ -7,6 +9,7 @@ import os
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -107,6 +110,33 @@ def journal_file() -> bytes:
     return lines(map(json.dumps, [*train, {"step": 3, "event": "valid", "loss": 0.3, "bleu": 12.5, "epoch": 0}]))
 
 
+AGAIN = b"""part = "valid"
+threads = 1
+resamples = 40
+[[rows]]
+name = "r"
+predictions = "p.jsonl.gz"
+"""
+
+
+def compared_files() -> Files:
+    """A comparison of a file of predictions."""
+    from seqwright.data.cards import opened_data
+    from seqwright.recipe import recipe_from
+
+    with TemporaryDirectory() as home, chdir(home):
+        Path("a.csv").write_bytes(labelled(","))
+        recipe = recipe_from({"task": "text-classification", "data": {"train": "a.csv", "valid": "30%"}})
+        data = opened_data(recipe.data, "labelled")
+        examples = list(data.examples("valid"))
+        header = {"predictions": 1, "kind": "label", "examples": len(examples), "part": "valid", "parameters": 5}
+        header |= {"sha256": data.fingerprint("valid"), "training": {"steps": 2, "tokens": 9, "seconds": 1.5}}
+        header |= {"scores": {"accuracy": 50.0, "macro_f1": 40.0}, "recipe": recipe.resolved()}
+    predicted = [{"example": number, "predicted": "animal"} for number in range(len(examples))]
+    packed = gzip.compress(lines(map(json.dumps, [header, *predicted])), mtime=0)
+    return {"a.csv": labelled(","), "again.toml": AGAIN, "p.jsonl.gz": packed}
+
+
 CACHED = [[i, i + 1] for i in range(7)]
 
 
@@ -129,6 +159,13 @@ def cached() -> Files:
         finally:
             os.environ.pop("SEQWRIGHT_CACHE")
             os.environ.update({} if before is None else {"SEQWRIGHT_CACHE": before})
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """Files below a folder, with the folders that they lie in."""
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
 
 
 def contents(folder: Path) -> Files:
@@ -174,6 +211,16 @@ decoding.beam=
 input.tokenizer="bpe"
 training.rate=find
 """
+GRAPHS: Files = {"encoder.onnx": b"no graph" * 99, "tokenizer.json": b"{}"}
+CARD_OF_GRAPHS = json.dumps(
+    {
+        "format": 1,
+        "graphs": {"encoder": {"file": "encoder.onnx", "inputs": {}, "outputs": {}}},
+        "tokenizer": "tokenizer.json",
+        "target_tokenizer": "tokenizer.json",
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in GRAPHS.items()},
+    }
+).encode()
 CONLL = lines(
     "\n".join(f"{w}\tX\t{'B-a' if w in {'cat', 'dog'} else 'O'}" for w in text.split()) + "\n" for text in TEXTS
 )

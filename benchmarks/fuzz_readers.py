@@ -6,18 +6,24 @@ import one, and what they damage is a whole folder, a file of it in each case.
 
 import gzip
 import io
+import json
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from benchmarks.fuzz_files import (
     CACHED,
+    CARD_OF_GRAPHS,
     COMPARISON,
     CONLL,
     CONLLU,
     DICTIONARY,
+    GRAPHS,
     LABELS,
     OVERRIDES,
     RECIPE,
@@ -30,6 +36,8 @@ from benchmarks.fuzz_files import (
     Files,
     arpa_file,
     cached,
+    compared_files,
+    contents,
     journal_file,
     labelled,
     lines,
@@ -39,8 +47,10 @@ from benchmarks.fuzz_files import (
     tarred,
     waves,
     workbook,
+    write_files,
     zipped,
 )
+from benchmarks.fuzz_images import IMAGE_FILES
 
 Read = Callable[[Path], object]
 
@@ -86,8 +96,6 @@ def aligned(folder: Path) -> None:
 
 def given_to_a_verb(name: str, folder: Path) -> None:
     """A table that a classifier is to read, and write back."""
-    from contextlib import redirect_stderr
-
     from seqwright.cli.tables import given_table
     from seqwright.data.labelled import LabelledFilesSettings
     from seqwright.data.tables import Usual
@@ -125,6 +133,22 @@ def _user_error() -> type[Exception]:
     return UserError
 
 
+def images_read(train: tuple[str, ...], settings: Mapping[str, Any], folder: Path) -> None:
+    """Images as a recipe opens them, decoded, fitted, and learnt from."""
+    from seqwright.data import cards
+    from seqwright.inputs import Examples, Room
+    from seqwright.inputs.image import ImageInput, ImageSettings
+
+    paths = [str(folder / name) for name in train]
+    given = {"train": paths[0] if len(paths) == 1 else paths, **SHARES, **settings}
+    kind = "labelled-images"
+    data = cards.opened_data(cards.READERS[kind].settings(**given), kind)
+    part = Examples(lambda: data.examples("train"), data.fingerprint("train"), "the train part")
+    input = ImageInput.learn(part, ImageSettings(size=5), room=Room())
+    input.stack(list(input.encode(part).images.pixels_NYXC))
+    data.remarks()
+
+
 def recipe(folder: Path) -> None:
     """A recipe with its base, read whole."""
     from seqwright.recipe import read_recipe
@@ -151,6 +175,37 @@ def compared(folder: Path) -> None:
     read_comparison(str(folder / "a.toml"))
 
 
+def compared_again(folder: Path) -> bytes:
+    """The rows of a comparison of a file of predictions; what is not there is written whole."""
+    from seqwright.cli.comparing import compare_rows
+    from seqwright.comparison import stages, work
+
+    write_files({name: content for name, content in COMPARED().items() if not (folder / name).exists()}, folder)
+    quiet = redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO())
+    with chdir(folder), quiet[0], quiet[1], suppress(SystemExit), patch.object(stages, "done", work._done):
+        compare_rows("again.toml", Path("runs"), dry_run=False, as_json=False)
+    return json.dumps(json.loads((folder / "runs/again/table.json").read_text())["rows"]).encode()
+
+
+@cache
+def compared_whole() -> Files:
+    """The records of such a comparison, and the rows of its table."""
+    with TemporaryDirectory() as home:
+        rows = compared_again(Path(home))
+        return {**contents(Path(home) / RECORDS), "rows": rows}
+
+
+def kept_records() -> Files:
+    """The records of such a comparison."""
+    return {f"{RECORDS}/{name}": content for name, content in compared_whole().items() if name != "rows"}
+
+
+def recorded(folder: Path) -> None:
+    """A comparison whose records are damaged finds the same again."""
+    if compared_again(folder) != compared_whole()["rows"]:
+        raise AssertionError("damaged records were taken for whole")
+
+
 def arpa(folder: Path) -> None:
     """N-grams of another program, with a sentence scored by them."""
     import numpy as np
@@ -164,6 +219,16 @@ def arpa(folder: Path) -> None:
     logits_BTV, _ = model(texts([np.array([4 if words else 3, 3])], begin=1, end=2))
     if torch.isnan(logits_BTV).any():
         raise AssertionError("a probability is no number")
+
+
+def graphs(folder: Path) -> None:
+    """A folder of ONNX graphs: what its card names is as it was written."""
+    from seqwright.interchange.onnx import read_onnx
+
+    found = read_onnx(folder)
+    for graph in found.card["graphs"].values():
+        if (folder / graph["file"]).read_bytes() != GRAPHS[graph["file"]]:
+            raise AssertionError("a damaged graph was taken for whole")
 
 
 def alignments(folder: Path) -> None:
@@ -196,6 +261,7 @@ def token_cache(folder: Path) -> None:
             raise AssertionError("a damaged entry was taken for whole")
 
 
+COMPARED, RECORDS = cache(compared_files), "runs/again/records"
 STEPS: dict[str, Any] = {"valid": 7, "history": 3, "horizon": 2, "time": "date"}
 
 READERS: dict[str, FileReader] = {
@@ -270,10 +336,17 @@ READERS: dict[str, FileReader] = {
     "recipe": FileReader(lambda: {"a.toml": b'base = "b.toml"\ntask = "translation"\n', "b.toml": RECIPE}, recipe),
     "overrides": FileReader(lambda: {"words.txt": OVERRIDES}, overridden),
     "comparison": FileReader(lambda: {"a.toml": COMPARISON}, compared),
+    "predictions": FileReader(lambda: {"p.jsonl.gz": COMPARED()["p.jsonl.gz"]}, compared_again),
+    "records": FileReader(kept_records, recorded),
     "arpa": FileReader(lambda: {"a.arpa": arpa_file()}, arpa),
+    "onnx": FileReader(lambda: {**GRAPHS, "seqwright-onnx.json": CARD_OF_GRAPHS}, graphs),
     "alignments": FileReader(lambda: {"a.align": lines(["0-0 1?2", "", "3-4"])}, alignments),
     "journal": FileReader(lambda: {"journal.jsonl": journal_file()}, journal),
     "token-cache": FileReader(cached, token_cache),
+    **{
+        name: FileReader(each.files, partial(images_read, each.train, each.settings))
+        for name, each in IMAGE_FILES.items()
+    },
 }
 
 

@@ -1,14 +1,14 @@
 """Run folders and folders of `transformers` for the fuzzing: small models of every kind, a step of training each.
 
 In each case one file of the folder is damaged. It then opens and predicts, or is refused; where a checkpoint is
-damaged, an older one serves.
+damaged, an older one serves, and training is resumed from it to the same weights.
 """
 
 import json
 import warnings
 from collections.abc import Callable
 from contextlib import chdir
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,8 +26,9 @@ from benchmarks.fuzz_files import (
     lines,
     objects,
     waves,
+    write_files,
 )
-from benchmarks.fuzz_readers import FileReader
+from benchmarks.fuzz_readers import FileReader, valid_files
 
 SMALL = {"width": 8, "heads": 2, "layers": 1, "feed_forward": 16}
 READING = {"width": 7, "embedding": 5}
@@ -198,6 +199,40 @@ def opened(name: str, folder: Path) -> None:
             run(RECIPES[name][1])
 
 
+RESUMED, STATE = "classification", "step-000002/state.json"
+
+
+def last_state() -> Files:
+    """What the last checkpoint of a run says of itself."""
+    return {STATE: valid_files(f"run-{RESUMED}")[STATE]}
+
+
+def resumed(folder: Path) -> None:
+    """Train such a run for a third step: it ends in the weights of one that nothing is wrong with."""
+    if _third_step(folder) != _third_step_of_whole():
+        raise AssertionError("it was resumed to other weights")
+
+
+@cache
+def _third_step_of_whole() -> bytes:
+    with TemporaryDirectory() as home:
+        write_files(last_state(), Path(home))
+        return _third_step(Path(home))
+
+
+def _third_step(folder: Path) -> bytes:
+    from seqwright.recipe import recipe_from
+    from seqwright.runs import train
+
+    write_files({path: data for path, data in valid_files(f"run-{RESUMED}").items() if path != STATE}, folder)
+    with chdir(folder), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = RECIPES[RESUMED][0](Path())
+        plain["training"]["steps"] = 3
+        train(recipe_from(plain, name=RESUMED), Path.cwd())
+    return (folder / "step-000003/model.safetensors").read_bytes()
+
+
 def exported(kind: str) -> Files:
     """A folder as `transformers` writes it."""
     from seqwright.cli.exporting import FORMATS
@@ -230,6 +265,7 @@ def imported(folder: Path) -> None:
 
 MODELS: dict[str, FileReader] = {
     **{f"run-{name}": FileReader(partial(trained, name), partial(opened, name), builds=True) for name in RECIPES},
+    "resume": FileReader(last_state, resumed, builds=True),
     **{
         f"import-{kind}": FileReader(partial(exported, kind), imported, builds=True)
         for kind in ("gpt", "bert", "roberta")

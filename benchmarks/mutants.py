@@ -33,7 +33,7 @@ CORE = {  # what is changed, and the patterns of its files in the package
     "decoding": ("decoding/[bcers]*.py", "decoding/stopping.py", "decoding/stepper.py"),
     "attention": ("layers/attention.py", "layers/scores.py", "layers/alignment.py", "layers/positions.py"),
     "losses": ("objectives/*.py",),
-    "schedules and averages": ("training/schedule.py", "training/averages.py", "training/sums.py"),
+    "schedules and averages": ("training/schedule.py", "training/averages.py"),
     "metrics": ("metrics/*.py",),
     "n-gram estimates": ("models/ngram*.py",),
     "splits": ("data/pieces.py", "data/numbers.py", "data/dates_values.py", "batches/shuffled.py"),

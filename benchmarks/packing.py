@@ -28,7 +28,7 @@ from seqwright.models.language_model import LanguageModel
 from seqwright.objectives.next_token import NextToken, NextTokenSettings
 from seqwright.recipe import read_recipe
 from seqwright.runs import data_of
-from seqwright.tasks.wired import Part
+from seqwright.tasks.parts import Part
 
 TOKENS = 2048  # positions in a batch
 SIZES = {"width": 128, "heads": 4, "layers": 4, "context": 256, "dropout": 0.0}

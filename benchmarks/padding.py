@@ -18,7 +18,8 @@ from seqwright.inputs.source_text import SourceTextInput
 from seqwright.outputs.text import TextOutput
 from seqwright.recipe import read_recipe
 from seqwright.runs import data_of
-from seqwright.tasks.wired import Part, Wires
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import Wires
 
 RECIPE = "multi30k-de-en"
 MARK = 0.10  # of all positions

@@ -125,7 +125,11 @@ def _download(card: Card) -> str:
     if not card.files:
         return ""
     has_addresses = all(file.address for file in card.files)
-    return f"`seqwright data get {card.name}`" if has_addresses else "none: put the files there by hand"
+    return (
+        f"`seqwright data get {card.name}`"
+        if has_addresses
+        else f"none: {card.obtain or 'put the files there by hand'}"
+    )
 
 
 def _sentence(text: str) -> str:

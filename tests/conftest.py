@@ -22,13 +22,17 @@ def pytest_configure() -> None:
         os.environ.pop(name, None)
 
 
+def threads() -> int:
+    """One: small tensors go faster alone, and sums come out in the same order on every machine; or as many as asked."""
+    return int(os.environ.get("OMP_NUM_THREADS", "1"))
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    """Small tensors go faster alone, and sums come out in the same order on every machine."""
+def _so_many_threads() -> None:
     if HAS_TORCH:
         import torch
 
-        torch.set_num_threads(1)
+        torch.set_num_threads(threads())
 
 
 if not HAS_TORCH:  # `make portable`: under a Python for which there is no torch at hand, the tests that need none run

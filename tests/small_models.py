@@ -95,6 +95,13 @@ def labelled_series() -> Labelled:
     return Labelled(torch.randn(4, 6, 2, generator=draw), real_BT, torch.tensor([2, 0, 1, 1]))
 
 
+def labelled_images() -> Labelled:
+    """Two channels, 5 rows and 7 columns, which patches of 2 do not tile; each image is real as a whole."""
+    draw = torch.Generator().manual_seed(1)
+    real_BT = torch.ones(4, 1, dtype=torch.bool)
+    return Labelled(torch.randn(4, 2, 5, 7, generator=draw), real_BT, torch.tensor([2, 0, 1, 1]))
+
+
 def some_tagged(begin: int | None = None) -> Tagged:
     """Words of several tokens."""
     draw = torch.Generator().manual_seed(1)
@@ -162,6 +169,7 @@ EXPERTS = {"width": 7, "experts": 3, "experts_per_token": 2, "expert_width": 5, 
 TRANSLATION = (PAIR_SIZES, some_pairs)
 FORECAST = ({"channels": 2, "horizon": 3, "history": 7}, some_windows)
 CLASSES = {"vocabulary": V, "classes": C}
+IMAGES = ({"channels": 2, "rows": 5, "columns": 7, "classes": C}, labelled_images)
 # By the name of the model's class; where that is a head, by its settings too.
 SMALL: dict[str, Small] = {
     "Ngram": Small({"vocabulary": V}, longer_texts, {"order": 4}),
@@ -223,6 +231,11 @@ SMALL: dict[str, Small] = {
     "pooled_model GPTClassifierSettings": Small(CLASSES, begun_labelled, OVER_A_MODEL | {"heads": 2, "context": 19}),
     "pooled_model RecurrentLMClassifierSettings": Small(CLASSES, begun_labelled, OVER_A_MODEL),
     "pooled_model BertTextSettings": Small(CLASSES, labelled_with_seconds, BERT),
+    "pooled_model ViTClassifierSettings": Small(
+        *IMAGES, TRANSFORMER | {"layers": 2, "patch": 2, "registers": 1, "layer_scale": 0.5, "stochastic_depth": 0.1}
+    ),
+    "pooled_model CNNClassifierSettings": Small(*IMAGES, {"width": 4, "stages": 2, "dropout": 0.1}),
+    "pooled_model ResNetClassifierSettings": Small(*IMAGES, {"layers": 20, "shortcut": "B"}),
     "token_model ReadingSettings": Small(CLASSES, some_tagged, RECURRENT, {"rnn": {"bidirectional": False}}),
     "token_model BertHeadSettings": Small(CLASSES, begun_tagged, BERT),
     "span_model BertHeadSettings": Small({"vocabulary": V}, some_asked, BERT),

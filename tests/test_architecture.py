@@ -16,7 +16,7 @@ from seqwright.lineage import LINEAGE, MODELS
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "seqwright"
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
-TABLES = {"kinds.py", "lineage.py", "tasks.py"}  # where the names of tasks are defined
+TABLES = {"kinds.py", "lineage.py"}  # where the names of tasks are defined
 SLOW = {"torch", "sklearn", "scipy", "matplotlib"}  # to import
 
 # What each room (a folder) may import of the package beside itself: modules of the root, other rooms, or their modules.
@@ -84,6 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "metrics",
         "outputs",
         "pictures",
+        "progress",
         "recipe",
         "run_folders",
         "runs",
@@ -214,6 +215,41 @@ def test_nothing_imports_what_sits_on_top() -> None:
     above = TOP | {"__main__"}
     wrong = [found for found in IMPORTS if found.ours and within(found.name, TOP)]
     assert [str(found) for found in wrong if folder_of(found.path) not in above] == []
+
+
+def kinds_asked_of_inputs(source: str) -> list[str]:
+    """Where it is asked what an input or its rows are, or which of several things an input is set to."""
+    asked = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id="input" | "rows"), _]):
+                asked.append(ast.unparse(node))
+            case ast.Match(subject=ast.Attribute(value=ast.Name(id="input")) as subject):
+                asked.append(ast.unparse(subject))
+    return asked
+
+
+def test_outputs_do_not_ask_what_an_input_is() -> None:
+    """Where a pair of both needs something of its own, one of them overrides a method."""
+    files = [path for path in source_files() if folder_of(path) == "outputs"]
+    asked = {named(path): kinds_asked_of_inputs(path.read_text(encoding="utf-8")) for path in files}
+    assert {file: each for file, each in asked.items() if each} == {}
+    assert kinds_asked_of_inputs("isinstance(input, A)\nisinstance(rows, B)\nmatch input.rows:\n case _: pass") == [
+        "input.rows",
+        "isinstance(input, A)",
+        "isinstance(rows, B)",
+    ]
+
+
+def test_what_is_asked_of_a_run_beyond_its_verb_names_no_output() -> None:
+    """How candidates are ranked, and how a forecast goes on, is asked of the output."""
+    named_ones = [found.name for found in IMPORTS if found.path.name == "calls.py" and found.ours]
+    assert [name for name in named_ones if within(name, {"outputs"})] == []
+
+
+def test_one_place_knows_what_the_body_of_a_model_is() -> None:
+    texts = {named(path): path.read_text(encoding="utf-8") for path in source_files()}
+    assert {file for file, text in texts.items() if '.get("body"' in text} == {"layers/embeddings.py"}
 
 
 def test_verbs_take_one_path() -> None:

@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -13,14 +14,11 @@ from seqwright.data.examples import PartName
 from seqwright.errors import DataError, MissingFileError, SettingError, UserError, brief
 from seqwright.inputs import Given
 from seqwright.kinds import TASKS, task_of
-from seqwright.outputs.label import LabelOutput
-from seqwright.outputs.masked import MaskedOutput
-from seqwright.outputs.span import SpanOutput
-from seqwright.outputs.values import ValuesOutput, iterated
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
 from seqwright.tasks import Evaluation, Overlap
-from seqwright.tasks.wired import Part, Wires
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import Wires
 
 if TYPE_CHECKING:
     from seqwright.runs import Run
@@ -37,12 +35,17 @@ def asked(run: "Run", given: Any, steps: int | None, top: int | None, decoding: 
         _refuse_blank(run, plain)
     if steps is not None and top is not None:
         raise SettingError("steps is how far a forecast reaches and top ranks candidates; give one of them")
-    if steps is not None:
-        found = forecasts(run, things, steps)
-    elif top is not None:
-        found = best_of(run, things, top)
-    else:
-        found = run.inputs.predict(run.model, things, decoding, method=task_of(run.recipe.task).method)
+    try:
+        if steps is not None:
+            found = forecasts(run, things, steps)
+        elif top is not None:
+            found = best_of(run, things, top)
+        else:
+            found = run.inputs.predict(run.model, things, decoding, method=task_of(run.recipe.task).method)
+    except DataError as error:
+        if several and all(isinstance(each, Real) for each in things):
+            raise DataError(f"{error}; a list is several, one is an array or a tuple") from error
+        raise
     return found if several else found[0]
 
 
@@ -68,30 +71,21 @@ def _refuse_blank(run: "Run", given: Any) -> None:
 
 def forecasts(run: "Run", series: Sequence[Any], steps: int) -> list[Any]:
     """`value_NC` for so many steps after each series; beyond its horizon a model continues its own forecasts."""
-    if not isinstance(run.output, ValuesOutput):
-        raise SettingError(f"{run.folder} learnt {run.recipe.task} and forecasts nothing; leave steps out")
     _refuse_none("steps", steps)
 
     def once(past_BTC: Any) -> Any:
         return np.stack(run.inputs.predict(run.model, list(past_BTC)))
 
-    pasts = [run.input.parse(each).values_TC for each in series]
-    return [iterated(once, past_TC[None], steps, history=run.output.history)[0] for past_TC in pasts]
+    found: list[Any] = run.output.continued(once, [run.input.parse(each) for each in series], steps)
+    return found
 
 
 def best_of(run: "Run", things: Sequence[Any], top: int) -> list[Any]:
     """Predictions with the `top` best labels, answers or tokens."""
     _refuse_none("top", top)
-    if isinstance(run.output, MaskedOutput):
-        examples = Given(map(run.input.parse, things))
-        return list(run.output.fill(run.model, run.inputs.batches(examples), examples, top=top))
-    if isinstance(run.output, SpanOutput):
-        widened = replace(run.inputs, output=replace(run.output, most=top))
-        return list(run._replace(inputs=widened)(list(things)))
-    if isinstance(run.output, LabelOutput):
-        found = run(list(things))
-        return [each._replace(probabilities=dict(list(each.probabilities.items())[:top])) for each in found]
-    raise SettingError(f"{run.folder} learnt {run.recipe.task}, which ranks no candidates; leave top out")
+    wires = replace(run.inputs, output=run.output.ranking(top))
+    found: list[Any] = wires.predict(run.model, list(things), method=task_of(run.recipe.task).method)
+    return found
 
 
 def evaluation_of(run: "Run", part: PartName | None, files: Files | None, decoding: Any) -> Evaluation:
@@ -158,7 +152,8 @@ def _own_training(run: "Run") -> Any:
         return None
 
 
-class BesideTraining(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class BesideTraining:
     """Other data, and the training part that the run itself learnt from, so that baselines can learn from it too."""
 
     other: Any

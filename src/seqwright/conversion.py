@@ -11,8 +11,7 @@ import torch
 from seqwright import __version__
 from seqwright.cache import kept_folder
 from seqwright.data.files import content_hash
-from seqwright.interchange.heads import Pretrained
-from seqwright.interchange.pretrained import CONFIG, is_rounded_up, read_pretrained
+from seqwright.interchange.pretrained import CONFIG, Found, read_pretrained
 from seqwright.interchange.weight_files import weight_files
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of, write_run
@@ -28,40 +27,22 @@ class Converted(NamedTuple):
     remarks: list[str]
 
 
-def converted(found: Pretrained, origin: str, folder: Path, card: Callable[[Run], str] = lambda run: "") -> Converted:
+def converted(found: Found, origin: str, folder: Path, card: Callable[[Run], str] = lambda run: "") -> Converted:
     """A run of what was read, in place of one that may be in the folder; `origin` is what the card calls its source."""
     recipe = recipe_from(found.recipe(origin), name=folder.name)
-    inputs = found.head.inputs(found, recipe.input)
+    inputs = found.inputs(recipe.input)
     with torch.device("meta"):  # shapes without memory: a config may say anything
         planned = model_of(recipe, inputs.sizes())
     shapes = {name: tensor.shape for name, tensor in unique_tensors(planned).items()}
     tensors = found.names.ours(found.tensors, shapes, origin)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, tensors)
-    return Converted(write_run(recipe, folder, inputs, model, card), _remarks(found))
+    return Converted(write_run(recipe, folder, inputs, model, card), found.remarks())
 
 
-def _remarks(found: Pretrained) -> list[str]:
-    remarks = []
-    if constants := found.names.left_out(found.tensors):
-        remarks.append(f"left out, since every model computes them itself: {constants}")
-    if found.unused:
-        vectors = found.tokenizer.size
-        tokens = vectors - found.unused
-        sentence = f"{found.unused:,} of {vectors:,}, from <unused-{tokens}> on"
-        if not is_rounded_up(tokens, vectors):
-            sentence += (
-                "; rounding explains fewer: unless the model was published so, the tokenizer may be another model's"
-            )
-        remarks.append(f"vectors that belong to no token of the tokenizer: {sentence}")
-    if found.idle:
-        remarks.append(f"left out, since nothing reads them under this head: {', '.join(found.idle)}")
-    return remarks
-
-
-def is_hugging_face(folder: Path) -> bool:
+def is_hugging_face(folder: str | Path) -> bool:
     """Whether a folder is as `transformers` writes it, and no run."""
-    return (folder / CONFIG).is_file() and not (folder / "resolved.toml").exists()
+    return Path(folder, CONFIG).is_file() and not Path(folder, "resolved.toml").exists()
 
 
 def cached_run(folder: Path, notice: Callable[[str], None]) -> Path:

@@ -7,6 +7,8 @@ import logging
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal, TypeVar
 
 import torch
@@ -31,6 +33,14 @@ def seed_device(device: torch.device, seed: int) -> None:
         torch.cuda.manual_seed(seed)
     elif device.type == "mps":
         torch.mps.manual_seed(seed)
+
+
+@contextmanager
+def drawn_from(seed: int) -> Iterator[None]:
+    """What is drawn inside, on the CPU, follows from the seed; afterwards torch draws as if nothing had been."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
 
 
 def cores() -> int:

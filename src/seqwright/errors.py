@@ -69,9 +69,13 @@ def scarcity(error: BaseException) -> str | None:
     return None
 
 
+_options = ContextVar("options", default=True)
+
+
 @contextmanager
 def in_python() -> Iterator[None]:
     """Inside, an error names arguments of Python, `run=…` and `fresh=True`, where the command line has options."""
+    before = _options.set(False)
     try:
         yield
     except UserError as error:
@@ -80,6 +84,13 @@ def in_python() -> Iterator[None]:
         if told == str(error):
             raise
         raise type(error)(told) from error
+    finally:
+        _options.reset(before)
+
+
+def by_option(advice: str, otherwise: str) -> str:
+    """What to do by an option of the command line; in Python, where no argument has its name, otherwise."""
+    return advice if _options.get() else otherwise
 
 
 def _argument(option: re.Match[str]) -> str:

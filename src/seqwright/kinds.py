@@ -9,8 +9,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from seqwright.data.cards import READERS, card, cards, settings_of
-from seqwright.errors import SettingError, nearest
+from seqwright.errors import SettingError
 from seqwright.lineage import MODELS
+from seqwright.older_names import meant
 from seqwright.settings import Settings
 
 
@@ -139,6 +140,15 @@ TASKS = {
         shown=("accuracy", "macro_f1", "loss"),
         new="series labels",
     ),
+    "image-classification": TaskKind(
+        ("labelled-images",),
+        {"model": "vit", "objective": "labels"},
+        verbs=("classify",),
+        input="image.ImageInput",
+        output="label.LabelOutput",
+        shown=("accuracy", "macro_f1", "loss"),
+        new="image labels",
+    ),
     "forecasting": TaskKind(
         ("series",),
         {"input": "standard", "model": "lstm", "objective": "forecast"},
@@ -159,23 +169,18 @@ TASKS = {
 }
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")
 SCALINGS = ("standard", "none")
-SOURCE_TEXT = Kind("seqwright.inputs.source_text", "SourceTextInput", "SourceTextSettings", "translation")
-PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "instruction")
-RUNNING_TEXT = Kind("seqwright.inputs.running_text", "RunningTextInput", "RunningTextSettings", "language-modeling")
-MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masked-language-modeling")
-LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-classification")
-REGRESSION_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-regression")
-TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "token-classification")
-QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "question-answering")
-SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "forecasting")
-LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
-VECTOR = Kind("seqwright.settings", "", "Settings", "vector-to-text")  # nothing can be set of it
 
 
-def _output(task: str, row: TaskKind) -> Kind:
-    """An output, by the class that says how it is set."""
-    file, thing = row.output.split(".")
-    return Kind(f"seqwright.outputs.{file}", thing, f"{thing}.settings", task)
+def _part(room: str, name: str, task: str) -> Kind:
+    """An input or an output, by the class that says how it is set."""
+    file, thing = name.split(".")
+    return Kind(f"seqwright.{room}.{file}", thing, f"{thing}.settings", task)
+
+
+def _inputs(kinds: tuple[str, ...]) -> tuple[Kind, ...]:
+    """The inputs of those tasks whose usual kind of input is one of these."""
+    rows = ((task, row) for task, row in TASKS.items() if not row.like and row.usual.get("input", "") in kinds)
+    return tuple(_part("inputs", row.input, task) for task, row in rows)
 
 
 def _for(tasks: str, module: str, thing: str, settings: str = "", *, teaches: bool = False) -> tuple[Kind, ...]:
@@ -184,20 +189,10 @@ def _for(tasks: str, module: str, thing: str, settings: str = "", *, teaches: bo
     return tuple(Kind(place, thing, settings or f"{thing}Settings", task, teaches) for task in tasks.split())
 
 
-LABELS = "text-classification token-classification series-classification"
+LABELS = "text-classification token-classification series-classification image-classification"
 KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
-    "input": {
-        **dict.fromkeys(
-            TOKENIZERS,
-            (
-                *(SOURCE_TEXT, PROMPT_TEXT, RUNNING_TEXT, MASKED_TEXT, LABELLED_TEXT, REGRESSION_TEXT, TAGGED_TEXT),
-                QUESTION_TEXT,
-            ),
-        ),
-        **dict.fromkeys(SCALINGS, (SERIES, LABELLED_SERIES)),
-        "": (VECTOR,),
-    },
-    "output": {"": tuple(_output(task, row) for task, row in TASKS.items() if not row.like)},
+    "input": {name: _inputs(kinds) for kinds in (TOKENIZERS, SCALINGS, ("",)) for name in kinds},
+    "output": {"": tuple(_part("outputs", row.output, task) for task, row in TASKS.items() if not row.like)},
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
         for kind in dict.fromkeys(model.kind for model in MODELS)
@@ -276,7 +271,7 @@ def chosen(section: str, kind: Any, task: str) -> Kind:
         known = f"there {'is' if len(kinds) == 1 else 'are'} {', '.join(kinds)}"
         purpose = f" for {task}" if isinstance(name, str) and name in KINDS[section] else ""
         setting = f"{section}.{selector(section, task)}"
-        raise SettingError(f"there is no {setting} '{name}'{purpose}; {known}.{nearest(str(name), list(kinds))}")
+        raise SettingError(f"there is no {setting} '{name}'{purpose}; {known}.{meant(str(name), kinds)}")
     return kinds[name]
 
 

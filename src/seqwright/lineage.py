@@ -25,6 +25,8 @@ LINEAGE = (
     Member(1927, "Autoregression", "Yule 1927"),
     Member(1958, "Perceptron", "Rosenblatt 1958"),
     Member(1986, "MLP", "Rumelhart et al. 1986", "Perceptron"),
+    Member(1989, "CNN", "LeCun et al. 1989", "MLP"),
+    Member(2016, "ResNet", "He et al. 2016", "CNN"),
     Member(1948, "n-gram", "Shannon 1948"),
     Member(2003, "MLP language model", "Bengio et al. 2003", "n-gram"),
     Member(1990, "RNN", "Elman 1990"),
@@ -109,6 +111,9 @@ GPT_CLASSIFIER = (HEADED, "pooled_model", "GPTClassifierSettings", READING | {"b
 RNN_LM_CLASSIFIER = (HEADED, "pooled_model", "RecurrentLMClassifierSettings", READING | {"begins"})
 BERT_TAGGER = (HEADED, "token_model", "BertHeadSettings", READING | {"begins"})
 BERT_ANSWERER = (HEADED, "span_model", "BertHeadSettings", READING)
+VIT_CLASSIFIER = (HEADED, "pooled_model", "ViTClassifierSettings", GRADIENT)
+CNN_CLASSIFIER = (HEADED, "pooled_model", "CNNClassifierSettings", GRADIENT)
+RESNET_CLASSIFIER = (HEADED, "pooled_model", "ResNetClassifierSettings", GRADIENT)
 LEAST_SQUARES = ("seqwright.models.least_squares", "LeastSquaresForecaster", "LeastSquaresSettings")
 RNN_FORECASTER = (FORECASTERS, "RecurrentForecaster", "RecurrentForecasterSettings")
 MODELS = (
@@ -138,6 +143,9 @@ MODELS = (
     Model("LSTM", "lstm", "token-classification", *TAGGER, READING),
     Model("GRU", "gru", "token-classification", *TAGGER, READING),
     Model("UGRNN", "ugrnn", "token-classification", *TAGGER, READING),
+    Model("CNN", "cnn", "image-classification", *CNN_CLASSIFIER),
+    Model("ResNet", "resnet", "image-classification", *RESNET_CLASSIFIER),
+    Model("ViT", "vit", "image-classification", *VIT_CLASSIFIER),
     Model("Autoregression", "least-squares", "forecasting", *LEAST_SQUARES, frozenset()),
     Model("Perceptron", "dense", "forecasting", FORECASTERS, "DenseForecaster", "DenseSettings", GRADIENT),
     Model("MLP", "mlp", "forecasting", FORECASTERS, "MLPForecaster", "MLPSettings", GRADIENT),

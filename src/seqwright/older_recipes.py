@@ -7,9 +7,6 @@ from seqwright.data.cards import cards
 from seqwright.errors import instead, nearest
 from seqwright.kinds import TASKS, tasks_for
 
-# Keys of [data] that have another name now.
-RENAMED = {"second": "text_pair", "names": "label_names", "shared": "overlap", "rows": "first_rows", "file": "imported"}
-
 # What tasks were called, and what people call them.
 OTHER_NAMES = {
     "classification": "text-classification",

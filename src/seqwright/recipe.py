@@ -16,7 +16,7 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.data.cards import card, cards
-from seqwright.data.files import expanded
+from seqwright.data.files import expanded, whole_text
 from seqwright.data.generated import CardSettings
 from seqwright.data.relative_paths import beside_recipe
 from seqwright.errors import SettingError, closest, run_instead
@@ -34,7 +34,8 @@ from seqwright.kinds import (
     usual_kind,
 )
 from seqwright.lineage import model_row
-from seqwright.older_recipes import RENAMED, in_place_of_older, meant_task
+from seqwright.older_names import renamed
+from seqwright.older_recipes import in_place_of_older, meant_task
 from seqwright.overrides import ORIGINS, unknown_setting, with_overrides
 from seqwright.overrides import changed_data as changed_data  # noqa: PLC0414 - comparisons have it from here
 from seqwright.recipe_checks import refuse_control_characters, refuse_path_as_name, refuse_search_without_loss
@@ -109,7 +110,7 @@ def recipe_text(where: str) -> tuple[str, str]:
         )
     if path.suffix == ".toml" or path.is_file():
         try:
-            return path.stem, path.read_text(encoding="utf-8-sig")  # editors on Windows write a byte order mark
+            return path.stem, whole_text(path, "utf-8-sig")  # editors on Windows write a byte order mark
         except FileNotFoundError as error:
             meant = _meant(path)
             raise SettingError(f"there is no recipe file {where}{f'.{meant}' if meant else ''}") from error
@@ -132,7 +133,7 @@ def read_recipe(
     where: str | Path,
     overrides: str | Sequence[str] = (),
     *,
-    run: Path | None = None,
+    run: str | Path | None = None,
     teachers: Sequence[str] = (),
     notice: Callable[[str], None] = warnings.warn,
 ) -> Recipe:
@@ -151,7 +152,7 @@ def read_recipe(
     plain = with_overrides(plain, overrides, notice)
     task_of_recipe(plain, name)  # without which nothing below can be understood
     plain = with_teachers(plain, teachers) if teachers else plain
-    begun = (run or Path("runs") / str(plain.get("name", name))) / "resolved.toml"
+    begun = Path(run or Path("runs", str(plain.get("name", name))), "resolved.toml")
     return recipe_from(with_weights(plain, begun), name=name)
 
 
@@ -302,7 +303,7 @@ def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     if path is None:
         setting = "model.weights" if weights else f"{section}.like"
         raise SettingError(f"{setting} is '{where}', where there is no run{run_instead(expanded(where))}")
-    other = parsed(path.read_text(encoding="utf-8"), str(path))
+    other = parsed(whole_text(path), str(path))
     return _inherited(plain, other) if weights else {**plain, section: _same_tokenizer(plain, other, where)}
 
 
@@ -351,8 +352,11 @@ def _sentence(section: str, given: dict[str, Any], task: str, error: ValidationE
     where = called.get(key, f"{section}.{key}")
     if first["type"] == "extra_forbidden":
         known = list(settings_class(section, given, task).model_fields)
+        every = {section: settings_class(section, given, task)}
+        every |= {other: settings_class(other, {}, task) for other in SECTIONS if other != section}
+        now = renamed(f"{section}.{key}", {f"{each}.{name}" for each in every for name in every[each].model_fields})
         elsewhere = _other_data(key, given, task) if section == "data" else _elsewhere(section, key, given, task)
-        return elsewhere or unknown_setting(where, key, known, before=f"{section}.")
+        return now or elsewhere or unknown_setting(where, key, known, before=f"{section}.")
     if first["type"] == "missing" and len(first["loc"]) == 1:
         return f"the setting '{where}' is missing; give it in the recipe under [{section}], or as {where}=…"
     found = "" if first["type"] == "value_error" else f", not {first['input']!r}"
@@ -374,9 +378,7 @@ def _elsewhere(section: str, key: str, given: dict[str, Any], task: str) -> str:
 
 
 def _other_data(key: str, given: dict[str, Any], task: str) -> str:
-    """That a key was renamed, or belongs to other data, if so."""
-    if key in RENAMED:
-        return f"'data.{key}' is called data.{RENAMED[key]} now, where the data has it"
+    """That a key belongs to other data, if so."""
     owners = data_with(key, task)
     origin = next((key for key in ORIGINS if key in given), "")
     found = f"this recipe's data is {origin} '{given[origin]}'" if origin else "this recipe names no data"

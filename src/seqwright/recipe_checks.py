@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seqwright.errors import SettingError, nearest
+from seqwright.errors import SettingError
 from seqwright.kinds import family_of, usual_kind
 from seqwright.lineage import MODELS
+from seqwright.older_names import meant
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline: a terminal would obey them
 
@@ -38,5 +39,5 @@ def refuse_unknown_metric(metric: str, known: Sequence[str]) -> None:
     """A metric that validation will not give is better refused now than after hours."""
     if metric not in known:
         raise SettingError(
-            f"training.metric is '{metric}', but validation gives {', '.join(known)}.{nearest(metric, known)}"
+            f"training.metric is '{metric}', but validation gives {', '.join(known)}.{meant(metric, known)}"
         )

@@ -8,6 +8,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from seqwright.data.files import whole_text
+from seqwright.data.relative_paths import for_run
 from seqwright.errors import RunError
 from seqwright.recipe import SECTIONS, Recipe, flattened, parsed, written
 from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
@@ -73,6 +75,7 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
             for part in PARTS:  # in place of what a training left that died before its first checkpoint
                 appear(aside / part, folder / part)
     resolved = recipe.resolved()
+    resolved["data"] = for_run(resolved["data"], folder)
     resolved["sha256"] = {**(resolved_of(folder).get("sha256", {}) if resumed else {}), **sha256}
     write_whole(folder / "resolved.toml", written(resolved))
     if text and not resumed:
@@ -80,9 +83,15 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
 
 
 def refuse_old_layout(folder: Path) -> None:
-    """A run folder in which all that was learnt from the data lies in one folder is of an older version."""
+    """A run folder in which all that was learnt from the data lies in one folder, or without all of its settings."""
     if not (folder / "output").is_dir():
         raise RunError(f"{folder} was written by an older Seqwright, it has no folder output: train it again")
+    missing = [section for section in SECTIONS if section not in resolved_of(folder)]
+    if missing:
+        raise RunError(
+            f"{folder / 'resolved.toml'} has no [{missing[0]}]: it is damaged, or of an older Seqwright; train it "
+            "again with --fresh"
+        )
 
 
 def with_rate_of_run(recipe: Recipe, folder: Path) -> Recipe:
@@ -117,23 +126,12 @@ def refuse_changes(recipe: Recipe, folder: Path) -> None:
 def changed_settings(recipe: Recipe, folder: Path) -> list[str]:
     """What a recipe says otherwise than the run that was begun with it, of what may not change."""
     before, now = flattened(resolved_of(folder)), flattened(with_rate_of_run(recipe, folder).resolved())
-    # What the version that began the run did not know has its usual value.
-    before = {name: value for name, value in usual_settings(recipe).items() if now.get(name) == value} | before
     harmless = {f"{section}.{name}" for section in SECTIONS for name in getattr(recipe, section).may_change()}
     return [
         f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
         for name in sorted(before.keys() | now.keys())
         if not name.startswith("sha256") and name not in NAMES | PLACES | harmless and before.get(name) != now.get(name)
     ]
-
-
-def usual_settings(recipe: Recipe) -> dict[str, Any]:
-    """The value of every setting of a recipe that may be left out."""
-    classes = {section: type(getattr(recipe, section)) for section in SECTIONS}
-    plain = {
-        section: each.model_construct().model_dump(mode="json", exclude_none=True) for section, each in classes.items()
-    }
-    return flattened(plain)
 
 
 def refuse_other_data(folder: Path, sha256: Mapping[str, str]) -> None:
@@ -152,7 +150,7 @@ def refuse_other_data(folder: Path, sha256: Mapping[str, str]) -> None:
 def resolved_of(folder: Path) -> dict[str, Any]:
     """The settings a run was trained with."""
     try:
-        return parsed((folder / "resolved.toml").read_text(encoding="utf-8"), str(folder / "resolved.toml"))
+        return parsed(whole_text(folder / "resolved.toml"), str(folder / "resolved.toml"))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RunError(f"{folder} is not a run folder: it has no resolved.toml; train one first") from error
     except OSError as error:

@@ -3,7 +3,6 @@
 Using a model needs the run folder and nothing else; training and evaluating also need the data.
 """
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -23,7 +22,7 @@ from seqwright.data.examples import PartName
 from seqwright.data.files import expanded
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
-from seqwright.devices import Precision, cores, keep_freed_memory, training_device
+from seqwright.devices import Precision, cores, drawn_from, keep_freed_memory, training_device
 from seqwright.errors import RunError, SettingError, instead, run_instead
 from seqwright.fingerprints import fingerprint_of, fingerprints_of, teacher_key
 from seqwright.found_rates import with_found_rate
@@ -45,7 +44,7 @@ from seqwright.run_folders import (
     with_rate_of_run,
     write_beginning,
 )
-from seqwright.saved_weights import chosen_weights, damage_told, imported_again, refuse_larger_sizes
+from seqwright.saved_weights import chosen_weights, damage_told, imported_again, refuse_larger_model
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation
 from seqwright.tasks.distillation import Teacher, taught
@@ -56,7 +55,7 @@ from seqwright.training.distributed import World
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
 from seqwright.training.remarks import training_remarks
-from seqwright.training.reporter import Quiet, Reporter
+from seqwright.training.reporter import TOKENS, Counting, Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
 from seqwright.whole_file import folder_whole, restored, write_whole
@@ -171,8 +170,8 @@ def data_of(recipe: Recipe) -> Any:
 def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
     """A new model, its weights drawn from the recipe's seed."""
     kind = chosen("model", recipe.model.kind, recipe.task)
-    torch.manual_seed(recipe.training.seed)
-    return kind.load(kind.thing)(recipe.model, **sizes)  # type: ignore[no-any-return]
+    with drawn_from(recipe.training.seed):
+        return kind.load(kind.thing)(recipe.model, **sizes)  # type: ignore[no-any-return]
 
 
 def weights_of(recipe: Recipe) -> str | None:
@@ -190,8 +189,8 @@ def source_of(recipe: Recipe) -> Run | None:
 def objective_of(recipe: Recipe, sizes: Mapping[str, Any] | None = None) -> Objective:
     """The objective a recipe names; what it learns itself is drawn from the recipe's seed."""
     kind = chosen("objective", recipe.objective.kind, recipe.task)
-    torch.manual_seed(recipe.training.seed)
-    return kind.load(kind.thing)(recipe.objective, **(sizes or {}))  # type: ignore[no-any-return]
+    with drawn_from(recipe.training.seed):
+        return kind.load(kind.thing)(recipe.objective, **(sizes or {}))  # type: ignore[no-any-return]
 
 
 def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
@@ -270,6 +269,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         source = None if known else source_of(recipe)
         like = None if source is None else source.inputs
         inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, like)
+        reporter = reporter if inputs.input.unit == TOKENS else Counting(reporter, inputs.input.unit)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe.training.metric, prepared.scores)
         for note in prepared.notes:
@@ -285,7 +285,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
             recipe = with_found_rate(recipe, model, objective, prepared.train, folder, reporter)
         if world.first:
             write_beginning(recipe, folder, text, inputs, sha256)
-        metadata = _metadata(inputs)
+        metadata = inputs.metadata()
         if objective is not None:
             remarks = training_remarks(recipe.training, expected_steps(recipe.training, prepared.train))
             for remark in [*remarks, *watched.remarks(torch.get_num_threads(), cores(), device.type)]:
@@ -315,11 +315,6 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         return Run(folder, recipe, inputs.at_step(step), used.eval(), step)
 
 
-def _metadata(inputs: Any) -> dict[str, str]:
-    """What stands in a checkpoint beside the tensors: the sizes that the data decided."""
-    return {name: json.dumps(size) for name, size in inputs.sizes().items()}
-
-
 def _sizes(sizes: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in sizes.items() if not isinstance(size, bool))
 
@@ -334,14 +329,15 @@ def write_run(
     run = Run(folder, recipe, inputs, model.eval(), 1)
     with locked(folder) if folder.exists() else nullcontext(), folder_whole(folder, is_of_training) as aside:
         write_beginning(recipe, aside, "", inputs, {})
-        write_only_step(model, aside, metadata=_metadata(inputs))
+        write_only_step(model, aside, metadata=inputs.metadata())
         if text := card(run):
             write_whole(aside / "card.md", text)
     return run
 
 
 def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str], None] = warnings.warn) -> Run:
-    """Open a run for use: its best checkpoint, else the last. Nothing of the process changes, such as its threads.
+    """Open a run for use: its best checkpoint, else the last. Nothing of the process changes: not its threads,
+    nor what torch draws next.
 
     If that one is damaged, the newest whole one serves, and `notice` is told.
     """
@@ -358,7 +354,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     step, files = chosen_weights(folder, which, imported_again(recipe, folder, inputs), notice)
     tensors = files.get("averages") or files["model"]
     with damage_told(folder):
-        refuse_larger_sizes(recipe.model, tensors)
+        refuse_larger_model(recipe.model, lambda: model_of(recipe, inputs.sizes()), tensors)
         model = model_of(recipe, inputs.sizes())
     load_tensors(model, tensors)
     try:

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from pydantic import BaseModel
-from torch import Tensor
+from torch import Tensor, nn
 
 from seqwright.data.imported import ImportedSettings
 from seqwright.errors import RunError
@@ -15,8 +16,19 @@ from seqwright.inputs.text import reads_pairs
 from seqwright.recipe import Recipe
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
 
-WIDTHS = {"width", "embedding", "feed_forward", "expert_width", "channels", "experts"}
-DEPTHS = {"layers", "transition", "encoder_layers", "decoder_layers", "encoder_sets", "decoder_sets"}
+WIDTHS = {
+    "width",
+    "embedding",
+    "feed_forward",
+    "expert_width",
+    "channels",
+    "experts",
+    "patch",
+    "grid",
+    "registers",
+    "kernel",
+}
+DEPTHS = {"layers", "convolutions", "transition", "encoder_layers", "decoder_layers", "encoder_sets", "decoder_sets"}
 # So wide or deep a setting may be though no tensor is: some kinds do not use each, and a model of these can be built.
 ANY_WIDTH, ANY_DEPTH = 16_384, 256
 
@@ -56,6 +68,18 @@ def refuse_larger_sizes(settings: BaseModel, tensors: Mapping[str, Tensor]) -> N
     for name, size in settings.model_dump(include={*bounds}).items():
         if isinstance(size, int) and size > bounds[name]:
             raise ValueError(f"model.{name} is far larger than anything in its checkpoint")
+
+
+def refuse_larger_model(settings: BaseModel, build: Callable[[], nn.Module], tensors: Mapping[str, Tensor]) -> None:
+    """Refuse a model that learns more numbers than its checkpoint has; it is built without memory.
+
+    What of its size comes from the input, such as positions of a huge image, no setting tells.
+    """
+    refuse_larger_sizes(settings, tensors)
+    with torch.device("meta"):
+        planned = sum(parameter.numel() for parameter in build().parameters())
+    if planned > sum(tensor.numel() for tensor in tensors.values()):
+        raise ValueError(f"a model of {planned:,} numbers is larger than its checkpoint")
 
 
 @contextmanager

@@ -1,5 +1,9 @@
 """Ten fake tasks through the real seams: learn, encode, batches, two steps of `fit`, predict, scores, save and load.
 
+A fake task is what it adds: the files of its input and its output, with batch and objective where they are its own. Of
+these every line of code counts; what several share does not: rows that are drawn, saving and reading, words, frames and
+written texts in `fake_tasks/parts.py`, bodies, heads and a decoder in `fake_tasks/models.py`.
+
 What they need and no task of today does: a text carried from batch to batch, rows drawn in each epoch, examples of
 several rows or with several references, two losses over one body, parts of a row that are compared, covariates, a
 teacher that follows its student, members that read differently, and annotations by the number of the example.
@@ -48,7 +52,7 @@ from tests.contract.fake_tasks.question_windows import Questions, Span
 from tests.contract.fake_tasks.stream_language_model import StreamedText
 
 SEED, UNREAD = 3, 2  # the third example of each task cannot be read
-MOST_LINES = 40  # of a fake: where a task needs more, its seams are wrong
+MOST_LINES = 40  # of code in what a fake task adds: where one needs more, its seams are wrong
 
 
 class FakeTask(NamedTuple):
@@ -260,10 +264,9 @@ def test_saved_and_opened_again_it_encodes_and_predicts_the_same(task: FakeTask,
 
 
 @every_task
-def test_a_task_is_at_most_forty_lines_beside_its_imports(task: FakeTask) -> None:
-    for factor in (task.input, task.output):
-        path = Path(inspect.getfile(factor))
-        assert path.name == "parts.py" or code_lines(path) <= MOST_LINES, path
+def test_what_a_task_adds_is_at_most_forty_lines_of_code(task: FakeTask) -> None:
+    files = {Path(inspect.getfile(factor)) for factor in (task.input, task.output)}
+    assert sum(code_lines(path) for path in files if path.name != "parts.py") <= MOST_LINES, files
 
 
 def code_lines(path: Path) -> int:

@@ -1,5 +1,7 @@
 """What once was broken and is no promise of a single task; what still is must fail until it is mended."""
 
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -7,15 +9,18 @@ import pytest
 import torch
 
 from seqwright.comparison import stages, work
+from seqwright.conversion import is_hugging_face
+from seqwright.errors import DataError
 from seqwright.recipe import read_recipe
+from seqwright.run_folders import resolved_of
 from seqwright.runs import open_run, train
 from tests.contract import wing
 from tests.contract.tiny_tasks import TINY, Tiny
 from tests.contract.workshop import Workshop, one_sentence, typed
 
 BY_NAME = {tiny.name: tiny for tiny in TINY}
-TRANSLATION, CLASSIFICATION, PAIRS = (
-    BY_NAME[name] for name in ("translation", "text-classification", "classification-pairs")
+TRANSLATION, CLASSIFICATION, TAGS, PAIRS = (
+    BY_NAME[name] for name in ("translation", "text-classification", "token-classification", "classification-pairs")
 )
 TOKENIZER = 'like = "../translation/run"'
 
@@ -61,6 +66,36 @@ def test_a_run_is_trained_into_a_path_that_is_a_string(
     assert train(recipe, str(tmp_path / "run")).step == 2
 
 
+def test_whether_a_folder_is_of_transformers_is_asked_by_a_string_and_so_is_a_run_that_a_recipe_goes_on_with(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(CLASSIFICATION, monkeypatch)
+    assert not is_hugging_face("run")
+    assert read_recipe("tiny.toml", run="run").task == "text-classification"
+
+
+def test_a_run_holds_no_absolute_path_and_moves_with_its_data(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    workshop.enter(CLASSIFICATION, monkeypatch)
+    data, elsewhere = tmp_path / "one" / "data", tmp_path / "elsewhere"
+    shutil.copytree(".", data, ignore=shutil.ignore_patterns("run*"))
+    (tmp_path / "one" / "linked").symlink_to(tmp_path / "one" / "deep", target_is_directory=True)
+    (tmp_path / "one" / "deep").mkdir()
+    elsewhere.mkdir()
+    parts = [f"data.{part}={data / part}.tsv" for part in ("train", "valid", "test")]
+    recipe = read_recipe("tiny.toml", ["training.steps=2", *parts])
+    for name in ("run", "linked/runs/run"):
+        scores = train(recipe, tmp_path / "one" / name).evaluate("test").scores
+        plain = resolved_of(tmp_path / "one" / name)["data"]
+        assert not any(Path(plain[part]).is_absolute() for part in ("train", "valid", "test"))
+    (tmp_path / "one").rename(tmp_path / "two")
+    (tmp_path / "two" / "linked").unlink()
+    monkeypatch.chdir(elsewhere)
+    for name in ("run", "deep/runs/run"):
+        assert open_run(tmp_path / "two" / name).evaluate("test").scores == scores
+
+
 def test_opening_a_run_leaves_the_number_of_threads_alone(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -73,6 +108,19 @@ def test_opening_a_run_leaves_the_number_of_threads_alone(
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
+
+
+def test_opening_a_run_and_looking_into_it_leave_alone_what_torch_draws_next(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(CLASSIFICATION, monkeypatch)
+    torch.manual_seed(11)
+    before = torch.get_rng_state()
+    run = open_run("run")
+    assert torch.equal(torch.get_rng_state(), before)
+    for sight in ("gradients", "initialisations"):
+        run.look("red cat", sight)
+        assert torch.equal(torch.get_rng_state(), before), sight
 
 
 @pytest.mark.parametrize(
@@ -128,3 +176,52 @@ def test_what_else_reads_a_text_reads_the_row_that_the_verb_reads(
     with wing.listening(run) as read:
         assert typed(*words).code == 0
     assert read == predicted
+
+
+@pytest.mark.filterwarnings("ignore:the vocabulary")  # it has no tab
+@pytest.mark.parametrize("sight", ["units", "gradients"])
+@pytest.mark.parametrize(
+    ("tiny", "given"),
+    [
+        pytest.param(PAIRS, {"text_pair": "old sea", "text": "red\tcat"}, id="a tab is a character"),
+        pytest.param(PAIRS, "red cat\told sea", id="a tab stands between two texts"),
+        pytest.param(TAGS, ("a", "o's"), id="words are cut already"),
+    ],
+)
+def test_what_is_looked_at_is_read_as_the_run_reads_it(
+    tiny: Tiny, given: Any, sight: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(tiny, monkeypatch)
+    run: Any = wing.opened(Path("run"))
+    with wing.listening(run) as predicted:
+        run(given)
+    with wing.listening(run) as read:
+        run.look(given, sight)
+    assert read == predicted
+
+
+@pytest.mark.parametrize("names", [("txt", "text_pair"), ("context", "question")])
+def test_what_is_looked_at_has_the_names_that_the_run_knows(
+    names: tuple[str, str], workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(PAIRS, monkeypatch)
+    given = dict.fromkeys(names, "red cat")
+    with pytest.raises(DataError, match=r'expected \{"text": …, "text_pair": …\}'):
+        wing.opened(Path("run")).look(given, "units")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "advice"),
+    [
+        ("classification-pairs", "red cat", 'or give {"text": …, "text_pair": …}'),
+        ("question-answering", "who is red", 'give it as {"question": …, "context": …}'),
+        ("series-classification", [0.1, 0.2], "a list is several, one is an array or a tuple"),
+        ("forecasting", [0.1, 0.2], "a list is several, one is an array or a tuple"),
+    ],
+)
+def test_what_is_advised_in_python_can_be_done_there(
+    name: str, given: Any, advice: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(BY_NAME[name], monkeypatch)
+    with pytest.raises(DataError, match=f"{re.escape(advice)}$"):
+        wing.opened(Path("run"))(given)

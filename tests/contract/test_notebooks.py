@@ -69,15 +69,15 @@ def test_an_evaluation_is_drawn_or_says_that_it_has_no_picture(tiny: Tiny, run: 
         found.figure()
 
 
-def given(tiny: Tiny) -> Any:
+def given(tiny: Tiny, run: Any) -> Any:
     """What `look` is given on the command line, as Python gives it."""
     texts = tiny.look[2:]
-    return texts[0] if len(texts) == 1 else {"text": texts[0], "text_pair": texts[1]}
+    return texts[0] if len(texts) == 1 else dict(zip(run.input.fields, texts, strict=True))
 
 
 @LOOKED
 def test_what_is_seen_first_is_drawn(tiny: Tiny, run: Run) -> None:
-    look = run.look(given(tiny))
+    look = run.look(given(tiny, run))
     assert repr(look).startswith(f"Look({look.what} of run: ")
     drawn, size = look._repr_png_()
     assert drawn.startswith(PNG)
@@ -88,7 +88,7 @@ def test_what_is_seen_first_is_drawn(tiny: Tiny, run: Run) -> None:
     assert look.figure(name).get_size_inches() == pytest.approx(look.figures()[name].get_size_inches())
     with pytest.raises(UserError, match=r"there is no figure 'none' of this"):
         look.figure("none")
-    with pytest.raises(UserError, match=r"there is nothing to look at: the text is blank"):
+    with pytest.raises(UserError, match=r"the (text|question) is blank"):
         run.look(" ")
 
 
@@ -112,7 +112,8 @@ def test_everything_that_can_be_seen_is_drawn(
 ) -> None:
     (chosen,) = (each for each in TINY if each.name == tiny)
     workshop.enter(chosen, monkeypatch)
-    look = sw.load("run").look(given(chosen) if chosen.look else None, what)
+    run = sw.load("run")
+    look = run.look(given(chosen, run) if chosen.look else None, what)
     assert look.what == what
     assert look._repr_png_()[0].startswith(PNG)
 

@@ -16,6 +16,7 @@ import pytest
 import seqwright as sw
 from seqwright.comparison import stages, work
 from seqwright.errors import UserError
+from seqwright.inputs.saved import saved_sum
 from seqwright.kinds import TASKS
 from tests.contract import wing
 from tests.contract.tiny_tasks import TINY, Tiny
@@ -226,6 +227,15 @@ def test_saved_and_reopened_inputs_encode_the_same(tiny: Tiny, run: Any) -> None
     assert learnt.inputs is not run.inputs
     for example in wing.examples_of(run, "test"):
         assert wing.predicted_rows(learnt, example) == wing.predicted_rows(run, example)
+
+
+@every("saved")
+def test_input_and_output_are_saved_under_paths_that_are_strings(tiny: Tiny, run: Any, tmp_path: Path) -> None:
+    run.inputs.save(str(tmp_path))
+    input = type(run.input).load(str(tmp_path / "input"))
+    assert input.fingerprint() == run.input.fingerprint()
+    output = type(run.output).load(str(tmp_path / "output"), input)
+    assert saved_sum(output) == saved_sum(run.output)
 
 
 # ---------------------------------------------------------------------------------------------------- odd inputs

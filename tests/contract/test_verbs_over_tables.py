@@ -33,7 +33,14 @@ ADDED = {
 }
 WRITE = {"translate", "summarize", "pronounce", "reply", "describe"}
 TABLES = [tiny for tiny in TINY if tiny.verb[0] in ADDED and tiny.name != "series-classification"]
-VALUES = {"question": "who is red", "context": CONTEXT, "word": "rc", "size": "3", "age": "1.5"}
+VALUES = {
+    "image": "images/test-1.pgm",
+    "question": "who is red",
+    "context": CONTEXT,
+    "word": "rc",
+    "size": "3",
+    "age": "1.5",
+}
 
 
 def read(name: str) -> list[list[str]]:
@@ -51,6 +58,8 @@ def tiny(request: pytest.FixtureRequest, workshop: Workshop, monkeypatch: pytest
 
 def columns(tiny: Tiny) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names, added = ADDED[tiny.verb[0]]
+    if tiny.name == "image-classification":
+        return ("image",), added
     return (PAIR if "--text-pair" in tiny.verb else names), added
 
 

@@ -113,6 +113,29 @@ def labelled_wave(words: list[str]) -> str:
     return "\t".join(("fast" if fast else "slow", *values))
 
 
+def drawn(words: list[str]) -> tuple[str, str]:
+    """A small image as plain text, and what it shows: a bar that stands or lies, in noise."""
+    rng = random.Random(line(words))
+    lies, place = rng.random() < 0.5, rng.randrange(1, 4)
+    rows = [
+        [rng.randrange(60) + (190 if place == (row if lies else column) else 0) for column in range(5)]
+        for row in range(6)
+    ]
+    return "P2 5 6 255\n" + "\n".join(" ".join(map(str, row)) for row in rows), "lying" if lies else "standing"
+
+
+def images() -> dict[str, str]:
+    """A table of images for each part, and the images."""
+    files = {"large.pgm": "P2 90000 90000 255\n1 2 3\n"}
+    for part in PARTS:
+        rows = ["image,label"]
+        for number, (content, shown) in enumerate(map(drawn, phrases(part))):
+            files[f"images/{part}-{number}.pgm"] = content
+            rows.append(f"images/{part}-{number}.pgm,{shown}")
+        files[f"{part}.csv"] = "".join(f"{row}\n" for row in rows)
+    return files
+
+
 LONG = line(WORDS * 9)
 TRANSLATION = tables("tsv", lambda words: f"{line(words)}\t{line(word[::-1] for word in words)}")
 LABELLED = tables("tsv", lambda words: f"{line(words)}\t{label(words)}", "text\tlabel\n")
@@ -326,6 +349,20 @@ TINY = (
         ("classify", "RUN", "0.1, Ω"),
         "1",
         new="train.tsv",
+    ),
+    Tiny(
+        "image-classification",
+        "image-classification",
+        images(),
+        f'task = "image-classification"\n[data]\n{FILES.format("csv")}\n'
+        '[model]\nkind = "vit"\npatch = 3\nwidth = 8\nheads = 2\nlayers = 1\ndropout = 0.1',
+        ("classify", "RUN", "images/test-1.pgm"),
+        ("classify", "RUN", ""),
+        ("classify", "RUN", "large.pgm"),
+        ("classify", "RUN", "nowhere.png"),
+        "67,108,864",
+        strange=("nowhere.png",),
+        new="train.csv",
     ),
     Tiny(
         "forecasting",

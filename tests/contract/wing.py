@@ -145,7 +145,8 @@ def saved(folder: Path) -> dict[str, Any]:
     files: dict[str, Any] = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     for name in files:
         if name.endswith("state.json"):
-            files[name] = {key: value for key, value in json.loads(files[name]).items() if key != "seconds"}
+            state = json.loads(files[name])
+            files[name] = {key: state[key] for key in state.keys() - {"seconds", "state_sha256"}}
     return files
 
 
@@ -189,6 +190,8 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
         case "series-classification":
             pairs = zip(batch.input_B, batch.real_BT, strict=True)
             return [tuple(np.round(values[real].flatten().tolist(), 4).tolist()) for values, real in pairs]
+        case "image-classification":
+            return [tuple(np.round(pixels.flatten().tolist(), 4).tolist()) for pixels in batch.input_B]
         case "masked-language-modeling" | "text-classification" | "text-regression":
             return _rows(batch.input_B, batch.real_BT, run, batch.segment_BT)
         case _:
@@ -245,7 +248,7 @@ def _scored(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     """The likeliest tokens, and how probable those are together that were hidden."""
     given = Given([text for text, _ in examples])
-    filled = run.inputs.output.fill(run.model, run.inputs.batches(given), given, top=run.inputs.tokenizer.size)
+    filled = run.inputs.output.ranking(run.inputs.tokenizer.size).fill(run.model, run.inputs.batches(given), given)
     for (_, hidden), holes in zip(examples, filled, strict=True):
         right = [{each.token: each.probability for each in candidates} for candidates in holes]
         words = [word.strip("▁") for word in hidden]
@@ -258,7 +261,7 @@ def _classified(run: Run, examples: list[Any]) -> Iterator[Prediction]:
         yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
 
 
-def _classified_series(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+def _classified_as_given(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     for found in run.inputs.predict(run.model, examples):
         yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
 
@@ -306,7 +309,12 @@ WINGS = {
     "series-classification": Wing(
         lambda a: np.array(a["series"]),
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
-        _classified_series,
+        _classified_as_given,
+    ),
+    "image-classification": Wing(
+        lambda a: a["image"],
+        lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
+        _classified_as_given,
     ),
     "text-regression": Wing(lambda a: (a["text"], a.get("text_pair")), lambda a: (a["predicted"],), _rated),
     "token-classification": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),

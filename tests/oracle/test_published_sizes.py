@@ -6,6 +6,7 @@ from torch import nn
 
 from seqwright.models.bert import Bert, BertSettings
 from seqwright.models.gpt import GPT, GPTSettings
+from seqwright.models.headed import ResNetClassifierSettings, ViTClassifierSettings, pooled_model
 
 
 def parameters(module: nn.Module) -> int:
@@ -51,3 +52,44 @@ def test_berts_have_the_parameters_of_the_released_checkpoints(
     with torch.device("meta"):
         model = Bert(BertSettings.model_validate(settings), vocabulary=vocabulary)
     assert parameters(model) == published
+
+
+# Of the checkpoints that were released; Touvron et al. 2021 (DeiT, table 1) say 5M and 22M, Dosovitskiy et al. 2021
+# (table 1) 86M, 307M and 632M. With an output for the 1,000 classes of ImageNet.
+@pytest.mark.parametrize(
+    ("size", "published"),
+    [
+        ("tiny", 5_717_416),
+        ("small", 22_050_664),
+        ("base", 86_567_656),
+        ("large", 304_326_632),
+        ("huge", 632_045_800),
+    ],
+)
+def test_vits_have_the_parameters_of_the_released_checkpoints(size: str, published: int) -> None:
+    with torch.device("meta"):
+        settings = ViTClassifierSettings.model_validate({"size": size})
+        model = pooled_model(settings, classes=1000, channels=3, rows=224, columns=224)
+    assert parameters(model) == published
+
+
+# He et al. 2016, table 6, in millions; for ImageNet (table 1) those of torchvision's checkpoints.
+@pytest.mark.parametrize(
+    ("layers", "classes", "published"),
+    [(20, 10, 0.27), (32, 10, 0.46), (44, 10, 0.66), (56, 10, 0.85), (18, 1000, 11.689512), (34, 1000, 21.797672)],
+)
+@pytest.mark.parametrize("norm", ["group", "batch"])
+def test_resnets_have_the_parameters_of_the_paper(layers: int, classes: int, published: float, norm: str) -> None:
+    with torch.device("meta"):
+        settings = ResNetClassifierSettings.model_validate({"layers": layers, "norm": norm})
+        model = pooled_model(settings, classes=classes, channels=3, rows=32, columns=32)
+    digits = len(str(published).split(".")[1])
+    assert round(parameters(model) / 1e6, digits) == published
+
+
+# He et al. 2016, table 6: 110 layers have 1.7M.
+def test_the_deepest_small_resnet() -> None:
+    with torch.device("meta"):
+        settings = ResNetClassifierSettings.model_validate({"layers": 110})
+        model = pooled_model(settings, classes=10, channels=3, rows=32, columns=32)
+    assert round(parameters(model) / 1e6, 1) == 1.7

@@ -176,6 +176,25 @@ def test_what_is_no_series_is_refused(home: Path, say: Say) -> None:
     assert "a row is a label and the values of a series" in err
 
 
+def test_a_label_that_stands_elsewhere_is_found_as_it_is_advised(home: Path, say: Say) -> None:
+    rng = random.Random(5)
+    lines = (",".join(f"{rng.random():.4f}" for _ in range(9)) + f",{number % 2}" for number in range(60))
+    (home / "last.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    code, _, err = say("new", "series-classification", "--data", "last.csv")
+    assert code == 2
+    assert "different labels" in err
+    assert "data.text" not in err
+    assert "choose the right one with data.label" in err
+    assert say("new", "series-classification", "--data", "last.csv", "data.label=last")[0] == 0
+
+
+def test_what_is_for_texts_says_that_series_are_none(home: Path, say: Say) -> None:
+    code, _, err = say("classify", "runs/shapes", "0.1,0.2", "--text-pair", "0.3")
+    assert (code, "reads no pairs of texts; leave --text-pair out" in err) == (2, True)
+    code, _, err = say("look", "runs/shapes", "--gradients")
+    assert (code, "models that only read texts, and forecasters" in err) == (2, True)
+
+
 def test_look_draws_what_the_label_of_each_series_hangs_on(home: Path, say: Say) -> None:
     """Given as text, in a file with labels, or one of each label that it was validated on."""
     (home / "three.tsv").write_text(rows(3, seed=5), encoding="utf-8")

@@ -22,7 +22,7 @@ from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, data_of, model_of, objective_of, open_run, teachers_of, train
 from seqwright.tasks import distillation
 from seqwright.tasks.distillation import LIKELIEST, taught
-from seqwright.tasks.wired import Part
+from seqwright.tasks.parts import Part
 from seqwright.training.interruption import Interrupted
 from seqwright.training.reporter import Quiet
 from tests.story.command import typed

@@ -86,7 +86,7 @@ def bits(say: Say, run: str) -> list[dict[str, Any]]:
 def test_an_n_gram_that_was_exported_and_imported_scores_to_the_same_digit(say: Say, home: Path, kind: str) -> None:
     code, _, err = say("export", f"runs/{kind}", f"{kind}.arpa.gz")
     assert code == 0, err
-    words = [] if kind == "whitespace" else ["--inputs", f"runs/{kind}"]
+    words = [] if kind == "whitespace" else ["--like", f"runs/{kind}"]
     code, _, err = say("import", f"{kind}.arpa.gz", "--run", f"runs/{kind}-again", *words)
     assert code == 0, err
     assert "left out" not in err
@@ -169,7 +169,7 @@ def test_what_cannot_be_exchanged_is_refused_in_one_sentence(say: Say, home: Pat
     code, _, err = say("import", "pieces.arpa")
     assert code == 2
     assert "words with '▁' in them, such as '▁" in err
-    assert "--inputs" in err
+    assert "--like" in err
     assert not (home / "runs/pieces").exists()
     for content, found in (("\\data\\\nngram 1=1\n\n\\1-grams:\n-1\t<s>\n", "no words"), ("nothing", "no ARPA file")):
         (home / "empty.arpa").write_text(content, encoding="utf-8")
@@ -180,7 +180,7 @@ def test_what_cannot_be_exchanged_is_refused_in_one_sentence(say: Say, home: Pat
 
 
 def test_words_that_the_tokenizer_lacks_are_counted(say: Say) -> None:
-    code, _, err = say("import", "hand.arpa", "--run", "runs/few", "--inputs", "runs/whitespace")
+    code, _, err = say("import", "hand.arpa", "--run", "runs/few", "--like", "runs/whitespace")
     assert code == 0, err
     assert "left out 5 n-grams with words that the vocabulary of runs/whitespace lacks" in err
 

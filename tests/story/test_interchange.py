@@ -27,7 +27,8 @@ from seqwright.__main__ import main as typed
 from seqwright.data.cards import cache_folder
 from seqwright.errors import DataError
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
-from seqwright.interchange.pretrained import is_rounded_up, refuse_tokenizer_of_another
+from seqwright.interchange.heads import is_rounded_up
+from seqwright.interchange.pretrained import refuse_tokenizer_of_another
 from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
@@ -639,7 +640,7 @@ DAMAGES: list[tuple[str, Damage, str]] = [
         changed(
             "config.json", architectures=["BertForSequenceClassification"], problem_type="multi_label_classification"
         ),
-        r"config\.json gives a text several labels at once \(problem_type\); only one",
+        r"config\.json gives an example several labels at once \(problem_type\); only one",
     ),
     ("gpt", changed("config.json", n_head=5), r"model: width 12 does not divide into 5 heads"),
     ("gpt", changed("config.json", n_embd=18), r"wte\.weight \(61, 12\), but its settings make that \(61, 18\)"),
@@ -768,7 +769,7 @@ def test_more_vectors_than_rounding_explains_may_mean_another_tokenizer(
 
 
 def test_options_that_mean_nothing_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--inputs is for ARPA files" in refused(capsys, "import", "gpt", "--inputs", "runs/other")
+    assert "--like is for ARPA files" in refused(capsys, "import", "gpt", "--like", "runs/other")
     (here / "model.onnx").touch()
     assert "expected a folder or a file that ends in .arpa" in refused(capsys, "import", "model.onnx")
     assert "there is no file nowhere.safetensors" in refused(capsys, "import", "nowhere.safetensors")

@@ -1,5 +1,6 @@
 """kill -9 during any verb: nothing is half-written under a final name, and the same command again succeeds."""
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +47,8 @@ VERBS = {
     "export arpa": Verb(("export", "ngrams", "new.arpa"), asks=True),
     "export vectors": Verb(("export", "classifier", "new.vec"), asks=True),
     "export folder": Verb(("export", "classifier", "new-hf", "--to", "hf"), asks=True),
+    "export onnx": Verb(("export", "classifier", "graphs", "--to", "onnx"), asks=True),
+    "export ctranslate2": Verb(("export", "translator", "engine", "--to", "ctranslate2"), asks=True),
     "export in place": Verb(("export", "classifier", "exported", "--to", "hf", "--yes")),
     "distil": Verb(("distil", "classifier", "distilled/recipe.toml", "--run", "small", "training.steps=2")),
     "look": Verb(("look", "translator", "the grey sea")),
@@ -56,6 +60,20 @@ VERBS = {
         ("new", "text-classification", "--data", "classification/train.tsv", "--output", "own.toml"), asks=True
     ),
 }
+
+
+LIBRARIES = {"export onnx": ("onnx", "onnxscript"), "export ctranslate2": ("ctranslate2",)}
+
+
+def verbs(*slow: str) -> list[Any]:
+    """Every verb; some are marked as long, and left out are those whose libraries are not installed."""
+
+    def marks(name: str) -> list[Any]:
+        lacking = [library for library in LIBRARIES.get(name, ()) if importlib.util.find_spec(library) is None]
+        left_out = [pytest.mark.skip(f"{', '.join(lacking)} is not installed")] if lacking else []
+        return [*left_out, *([pytest.mark.long] if name in slow else [])]
+
+    return [pytest.param(name, marks=marks(name)) for name in VERBS]
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +146,7 @@ class Story:
         shutil.rmtree(home)
 
 
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", verbs("export onnx"))
 def test_a_verb_that_is_killed_leaves_nothing_half_written_and_can_be_typed_again(
     name: str, server: ForkServer, home: Path, tmp_path: Path
 ) -> None:
@@ -138,7 +156,7 @@ def test_a_verb_that_is_killed_leaves_nothing_half_written_and_can_be_typed_agai
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", verbs())
 def test_it_does_not_matter_when_it_is_killed(name: str, server: ForkServer, home: Path, tmp_path: Path) -> None:
     story = Story(server, home, VERBS[name], tmp_path)
     for number in sorted({1 + (story.count - 1) * part // 8 for part in range(9)}):

@@ -111,7 +111,7 @@ def test_a_file_and_standard_input_are_filled_line_by_line(
 def test_the_probabilities_are_those_of_the_whole_vocabulary(home: Path) -> None:
     run = open_run(home / "bert")
     given = Given(["The ___ cat drinks milk."])
-    [[candidates]] = run.inputs.output.fill(run.model, run.inputs.batches(given), given, top=1000)
+    [[candidates]] = run.inputs.output.ranking(1000).fill(run.model, run.inputs.batches(given), given)
     assert [each.text for each in run("The ___ cat drinks milk.")[0]] == [each.text for each in candidates[:5]]
     special = set(run.inputs.tokenizer.special)
     assert len(candidates) == run.inputs.tokenizer.size - len(special)

@@ -104,7 +104,7 @@ def test_a_folder_for_each_label_needs_no_columns(say: Say) -> None:
 
 def test_columns_that_cannot_be_found_are_asked_for(say: Say) -> None:
     write("mine.csv", "".join(f"{n},film {n}\n" for n in range(40)))
-    refused(say("new", "text-classification", "--data", "mine.csv"), "different labels", "data.text", "data.label")
+    refused(say("new", "text-classification", "--data", "mine.csv"), "different labels", "data.label")
     write("more.csv", "id,first,second\n" + "".join(f"{n},{n % 2},{n % 3}\n" for n in range(40)))
     code, _, err = say("new", "text-classification", "--data", "more.csv", "data.text=first", "data.label=second")
     assert code == 0, err

@@ -9,6 +9,7 @@ import pytest
 from seqwright import kinds
 from seqwright.recipe import recipe_from
 from tests.pages import REPOSITORY, commands, fenced
+from tests.small_images import bytes_of, random_pixels
 from tests.story.command import typed
 from tests.story.conftest import Say
 
@@ -21,6 +22,7 @@ TRAINED = {  # what a page trains without a download, and how it becomes small
     "token-classification": (),
     "question-answering": ("data.examples=100", "data.valid=8", "data.test=8"),
     "series-classification": ("data.examples=60", "data.valid=12", "data.test=12"),
+    "image-classification": (),
     "vector-to-text": ("data.examples=200", "data.valid=8", "data.test=8"),
 }
 QUICK = {"series-classification"}
@@ -33,13 +35,16 @@ def _trained(task: str) -> list[str]:
 
 
 def _write_files(task: str) -> None:
-    """The files that the commands of a page read: its own recipe, and a sine."""
+    """The files that the commands of a page read: its own recipe, a sine, and a digit."""
     page = (TASKS / f"{task}.md").read_text(encoding="utf-8")
     recipe = fenced(page.partition("## Recipe")[2], "toml")
     name = _trained(task)[1]
     if name.endswith(".toml"):
         recipe_from(tomllib.loads(recipe[0]))
         Path(name).write_text(recipe[0], encoding="utf-8")
+    Path("scans").mkdir()
+    for path in ("digit.png", "scans/1.png"):
+        Path(path).write_bytes(bytes_of(random_pixels(1, 8, 8, 1)))
     Path("new.txt").write_text(",".join(f"{math.sin(0.3 * step):.3f}" for step in range(80)), encoding="utf-8")
 
 

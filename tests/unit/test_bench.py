@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.__main__ import QUESTIONS, listed, main, question_of
 from benchmarks.record import commit, machine
-from benchmarks.speed import decoding, embedding, gpt_training, growth, ngrams, picture
+from benchmarks.speed import decoding, embedding, gpt_training, growth, images, ngrams, picture
 from benchmarks.speed.environments import Environment, NotInstalledError, python_of
 from benchmarks.speed.harness import OURS, Contestant, Limit, Options, Question, TurnError, answer, report, write
 from seqwright.comparison.flops import flops_of
@@ -190,6 +190,17 @@ def test_ours_and_transformers_give_the_same_vectors(monkeypatch: pytest.MonkeyP
     both = {OURS: embedding.seqwright, "sorted": embedding.transformers_sorted}
     answers = {name: ready(settings)[embedding.MEASURE]().answer for name, ready in both.items()}
     assert embedding.same({embedding.MEASURE: answers}) == {"least cosine with sorted": pytest.approx(1.0, abs=1e-5)}
+    assert answers[OURS][0] != answers[OURS][1]
+
+
+def test_ours_and_transformers_see_the_same_in_images(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path))
+    settings = {**images.QUESTION.full, **images.QUESTION.quick, "threads": 1}
+    measure = f"ViT-Ti {images.INFERENCE}"
+    both = {OURS: images.seqwright, "transformers": images.transformers}
+    answers = {name: ready(settings)[measure]().answer for name, ready in both.items()}
+    assert images.same({measure: answers}) == {f"largest difference, {measure}": pytest.approx(0, abs=1e-6)}
     assert answers[OURS][0] != answers[OURS][1]
 
 

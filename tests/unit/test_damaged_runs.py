@@ -4,6 +4,7 @@ import io
 import json
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from seqwright.comparison.settings import read_comparison
 from seqwright.errors import RunError, SettingError
 from seqwright.history import History
 from seqwright.inputs.saved import load_fields, load_json
+from seqwright.models.headed import ViTClassifierSettings, pooled_model
 from seqwright.recipe import read_recipe
 from seqwright.runs import open_run
-from seqwright.saved_weights import refuse_larger_sizes
+from seqwright.saved_weights import refuse_larger_model, refuse_larger_sizes
 from seqwright.tasks import distillation
 from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
+from seqwright.training.weights import unique_tensors
 from tests.story.test_interchange import SIZES, made
 
 
@@ -114,6 +117,16 @@ def test_a_size_of_any_kind_of_model_is_held_against_the_checkpoint(name: str) -
     refuse_larger_sizes(settings(**{name: 200}), tensors)  # of a kind that has no use for it
     with pytest.raises(ValueError, match=f"model.{name} is far larger"):
         refuse_larger_sizes(settings(**{name: 20_000}), tensors)
+
+
+def test_a_model_for_huge_images_is_refused_before_memory_is_used() -> None:
+    settings = ViTClassifierSettings.model_validate({"width": 6, "heads": 2, "layers": 1, "patch": 4})
+    sizes = {"channels": 1, "rows": 8, "columns": 8, "classes": 2}
+    tensors = unique_tensors(pooled_model(settings, **sizes))
+    refuse_larger_model(settings, partial(pooled_model, settings, **sizes), tensors)
+    huge = partial(pooled_model, settings, **{**sizes, "rows": 10**7, "columns": 10**7})
+    with pytest.raises(ValueError, match="is larger than its checkpoint"):
+        refuse_larger_model(settings, huge, tensors)
 
 
 @pytest.mark.parametrize(

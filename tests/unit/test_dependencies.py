@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,14 @@ def test_what_the_demo_installs_is_a_part_of_what_the_tests_install() -> None:
 def test_the_page_has_every_pinned_package_with_its_version() -> None:
     rows = re.findall(r"^\| (\S+) \| (\S+) \| (.+) \| .+ \|$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert {name: version for name, version, _ in rows if name not in {"package", "Python"}} == pinned(), "page"
+
+
+def test_every_requirement_has_an_oldest_version_and_the_pinned_one_is_not_older() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    several = [project["dependencies"], *project["optional-dependencies"].values()]
+    required = [Requirement(line) for lines in several for line in lines]
+    assert [str(each) for each in required if [one.operator for one in each.specifier] != [">="]] == []
+    assert [str(each) for each in required if not each.specifier.contains(pinned()[canonical(each.name)])] == []
 
 
 def test_a_licence_is_read_from_what_is_installed() -> None:

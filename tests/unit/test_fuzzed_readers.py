@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from benchmarks.damage import mutated
 from benchmarks.fuzz import Outcome, outcome, outcome_of, tally
+from benchmarks.fuzz_files import write_files
 from benchmarks.fuzz_readers import READERS, FileReader, every_reader, valid_files
 from benchmarks.fuzz_runs import MODELS
 
@@ -70,9 +71,7 @@ def test_a_damaged_folder_of_a_model_is_read_or_refused_in_a_sentence(name: str,
 @pytest.mark.parametrize("name", every_reader())
 def test_what_is_damaged_was_valid_before(name: str, box: Path) -> None:
     inside = box / "case" / "inside"
-    for path, content in valid_files(name).items():
-        (inside / path).parent.mkdir(parents=True, exist_ok=True)
-        (inside / path).write_bytes(content)
+    write_files(valid_files(name), inside)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert outcome_of(name, inside) == Outcome("read")

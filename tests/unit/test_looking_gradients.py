@@ -8,11 +8,13 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from seqwright.analysis.gradients import beginning, documents, last_steps, own_text, passage_of, reaches_of, ways
+from seqwright.analysis.gradients import beginning, last_steps, own_text, passage_of, reaches_of, ways
 from seqwright.batches.text import texts
 from seqwright.cli import given
 from seqwright.cli.given import given_texts
-from seqwright.cli.looking.gradients import draw_gradients, names_of
+from seqwright.cli.looking.examples import documents
+from seqwright.cli.looking.gradients import draw_gradients, longest_example, names_of
+from seqwright.devices import drawn_from
 from seqwright.errors import DataError
 from seqwright.layers.gradients import gradient_norms
 from seqwright.layers.initialisation import initialise
@@ -50,7 +52,7 @@ def norms_from(run: Run, model: Any, steps: int) -> torch.Tensor:
 
 def test_each_layer_is_followed_from_several_places_trained_and_as_it_began() -> None:
     run = a_run()
-    reaches = reaches_of(run, passage_of(run, [TEXT]), "mine")
+    reaches = reaches_of(run, passage_of(run, TEXT), "mine")
     assert [(reach.run, reach.layer, reach.trained) for reach in reaches] == [
         ("mine", 1, True),
         ("mine", 2, True),
@@ -107,8 +109,8 @@ def test_lines_are_one_text_where_texts_are_joined_and_many_where_not(
     assert documents(a_run(), found) == ["a cab\n\na bad dad"]
     apart = a_run(joined=False)
     assert documents(apart, found) == ["a cab", "a bad dad"]
-    assert passage_of(apart, found, print).batch.input_BT.shape == (1, len("a bad dad") + 1)
-    assert "the longest of 2 is looked at" in capsys.readouterr().out
+    assert passage_of(apart, longest_example(apart, found)).batch.input_BT.shape == (1, len("a bad dad") + 1)
+    assert "the longest of 2 is looked at" in capsys.readouterr().err
     monkeypatch.setattr(given, "MOST_LETTERS", 3)
     assert given_texts((), file) == ["a cab"]
     for text, other in ((" ", None), ("a", file)):
@@ -127,10 +129,11 @@ def test_each_way_to_begin_is_drawn_that_the_cells_allow() -> None:
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
 def test_a_beginning_is_what_a_new_model_does(kind: str) -> None:
     run = a_run(kind=kind, layers=1, width=97, forget_bias=0.5)
-    passage = passage_of(run, [TEXT])
+    passage = passage_of(run, TEXT)
     found = {name: beginning(run, passage, name, way) for name, way in ways(run.model)}
     model: Any = model_of(run.recipe, run.inputs.sizes()).eval()
-    initialise(model, "orthogonal", forget_bias=0.5)
+    with drawn_from(run.recipe.training.seed):
+        initialise(model, "orthogonal", forget_bias=0.5)
     with torch.no_grad():
         hidden_TD = model.body.recurrent(model.body.embedding(passage.batch.input_BT))[0][0].numpy()
     orthogonal = found["orthogonal"]

@@ -11,11 +11,13 @@ from torch import Tensor
 
 from seqwright.analysis.attention import maps_of
 from seqwright.analysis.lens import lens_of
-from seqwright.analysis.reading import row_of
+from seqwright.analysis.reading import joined_row, row_batch, row_of
 from seqwright.analysis.vectors import WordVectors, cosines_of
 from seqwright.batches.labelled import labelled
 from seqwright.batches.text import texts
-from seqwright.errors import RunError, SettingError
+from seqwright.cli.looking.examples import example_of
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs import Given
 from seqwright.inputs.sentences import SentencesSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.recipe import recipe_from
@@ -23,6 +25,7 @@ from seqwright.runs import Run, model_of
 from tests.wires import classifier_wires, masked_wires, running_wires
 
 TEXTS = ["the river bank is green", "a bank lends money to the river"]
+PAIR = dict(zip(("text", "text_pair"), TEXTS, strict=True))
 MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
 
 
@@ -58,7 +61,7 @@ def a_pair_classifier() -> Run:
 def opened(plain: dict[str, Any], inputs: Any) -> Run:
     """A run that has learnt nothing, its weights large enough to tell layers apart."""
     recipe = recipe_from(plain, name="a-run")
-    torch.manual_seed(3)
+    torch.manual_seed(6)
     model = model_of(recipe, inputs.sizes()).eval()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
@@ -87,7 +90,7 @@ def next_probabilities(model: Any, run: Run, text: str) -> Tensor:
 
 def test_a_layer_says_what_the_model_would_say_that_ends_there() -> None:
     run = a_gpt()
-    lens = lens_of(run, TEXTS[:1])
+    lens = lens_of(run, TEXTS[0])
     assert list(lens.layers) == ["layer 1", "layer 2", "layer 3"]
     for layer, said in enumerate(lens.predictions, start=1):
         best = next_probabilities(cut_above(run, layer), run, TEXTS[0]).topk(5)
@@ -100,7 +103,7 @@ def test_a_layer_says_what_the_model_would_say_that_ends_there() -> None:
 
 def test_right_is_what_came_next() -> None:
     run = a_gpt()
-    lens = lens_of(run, TEXTS[:1])
+    lens = lens_of(run, TEXTS[0])
     assert "".join(lens.input[1:]) == TEXTS[0]
     assert lens.input[0] == "</s>", "texts are joined: an end stands before"
     assert list(lens.target) == [*lens.input[1:], ""]
@@ -112,7 +115,7 @@ def test_right_is_what_came_next() -> None:
 
 def test_a_bert_says_what_is_hidden_at_every_layer() -> None:
     run = a_bert()
-    lens = lens_of(run, ["the ___ bank is green"])
+    lens = lens_of(run, "the ___ bank is green")
     assert list(lens.input) == ["<s>", "the", "<mask>", "bank", "is", "green", "</s>"]
     assert list(lens.target) == []
     tokenizer = run.inputs.tokenizer
@@ -127,9 +130,9 @@ def test_a_bert_says_what_is_hidden_at_every_layer() -> None:
 
 def test_who_has_no_output_over_words_has_no_lens() -> None:
     with pytest.raises(RunError, match="imported without the output that predicts masked tokens"):
-        lens_of(a_bert(head=False), TEXTS[:1])
+        lens_of(a_bert(head=False), TEXTS[0])
     with pytest.raises(RunError, match="its layers have no output over words to look through"):
-        lens_of(a_pair_classifier(), TEXTS)
+        lens_of(a_pair_classifier(), PAIR)
 
 
 # ------------------------------------------------------------------------------------------------ attention
@@ -137,7 +140,7 @@ def test_who_has_no_output_over_words_has_no_lens() -> None:
 
 def test_a_causal_model_reads_nothing_that_comes_later() -> None:
     run = a_gpt(vocabulary=40)
-    row = row_of(run, TEXTS[1:], 120)
+    row = row_of(run, TEXTS[1], 120)
     (kind,) = maps_of(run.model, row.heard, {"tokens": row.words}).values()
     assert list(kind.rows) == list(kind.columns) == ["</s>", *TEXTS[1].split()]
     assert kind.weights.shape == (3, 2, 8, 8)
@@ -152,21 +155,39 @@ def test_a_causal_model_reads_nothing_that_comes_later() -> None:
 
 def test_two_texts_are_read_in_one_row() -> None:
     run = a_pair_classifier()
-    row = row_of(run, TEXTS, 120)
+    row = row_of(run, PAIR, 120)
     assert [word for word, _ in row.words] == ["<s>", *TEXTS[0].split(), "</s>", *TEXTS[1].split(), "</s>"]
     assert row.pieces[0] == "<s>"
     assert "".join(row.pieces[1:6]) == TEXTS[0]
+    assert row_of(run, "\t".join(TEXTS), 120).pieces == row.pieces
     with pytest.raises(SettingError, match="reads two texts at a time, and there are 1; give two"):
-        row_of(run, TEXTS[:1], 120)
+        example_of(run, TEXTS[:1])
     with pytest.raises(SettingError, match="reads one text at a time, and there are 2"):
-        row_of(a_gpt(), TEXTS, 120)
+        example_of(a_gpt(), TEXTS)
+    with pytest.raises(DataError, match="expected a text"):
+        row_of(a_gpt(), PAIR, 120)
+
+
+def test_a_masked_text_is_looked_at_as_it_is_filled() -> None:
+    """The one way from rows to a batch, whether a document, a typed text or two."""
+    run = a_bert()
+    reads = run.inputs.reads_tokens
+    text = "the ___ bank is green"
+    seen, read = row_batch(run.inputs, [joined_row(reads, reads.parts(text))])
+    (filled,) = run.inputs.batches(Given([text])).once()
+    for name in ("input_BT", "real_BT", "segment_BT", "chosen_BT", "next_B"):
+        assert getattr(seen, name).tolist() == getattr(filled, name).tolist(), name
+    assert (seen.chosen_BT.sum(), read.before) == (1, 1)
+    pair, _ = row_batch(run.inputs, [joined_row(reads, reads.parts(PAIR))])
+    first, second = (len(each.split()) for each in TEXTS)
+    assert pair.segment_BT.tolist() == [[0] * (first + 2) + [1] * (second + 1)]
 
 
 def test_no_more_is_read_than_can_be_shown_or_than_fits(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(row_of(a_gpt(), [TEXTS[0]], 3, print).tokens) == 4
+    assert len(row_of(a_gpt(), TEXTS[0], 3, print).tokens) == 4
     assert "the first 3 of " in capsys.readouterr().out
     run = a_gpt(tokenizer="characters")
-    assert len(row_of(run, [TEXTS[0]], 120, print).tokens) == MODEL["context"] - 1
+    assert len(row_of(run, TEXTS[0], 120, print).tokens) == MODEL["context"] - 1
     assert f"the first 17 of {len(TEXTS[0])} tokens" in capsys.readouterr().out
 
 

@@ -38,7 +38,7 @@ TEXT = 'a bad (cab) or "two" (a "dad") 7'
 
 
 def read(run: Run, texts: Sequence[str], rule: re.Pattern[str] | None = None) -> Activations:
-    return activations_of(run, [[text] for text in texts], rule, notice=print)
+    return activations_of(run, texts, rule, notice=print)
 
 
 def a_language_run(**model: Any) -> Run:

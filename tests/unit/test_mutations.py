@@ -1,12 +1,15 @@
 """The changes that `benchmarks.mutants` makes, and which of them it chooses."""
 
 import ast
+import fnmatch
+import json
 from pathlib import Path
 
 import pytest
 
-from benchmarks.mutants import CORE, core_files, directed, room, sample
+from benchmarks.mutants import CORE, core_files, directed, explanations, room, sample
 from benchmarks.mutations import Mutation, mutations
+from benchmarks.record import REPOSITORY
 
 SOURCE = '''
 """Not 1 + 1."""
@@ -94,6 +97,20 @@ def test_an_edit_elsewhere_leaves_the_choice(tmp_path: Path, found: list[Mutatio
 
 def test_every_part_of_the_core_has_files() -> None:
     assert {room(name) for name in core_files()} == set(CORE)
+
+
+def test_every_explained_change_is_still_one_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.mutations._is_valid", lambda source: True)  # which takes long
+    measured = json.loads((REPOSITORY / "results/mutants.json").read_text(encoding="utf-8"))["numbers"]["explained"]
+    explained = [*explanations(), *(row["change"] for row in measured)]
+    files = {change.partition(" ")[0] for change in explained} & set(core_files())
+    changes = {each.change for name in files for each in mutations(REPOSITORY / "src/seqwright" / name, name)}
+    assert [change for change in explained if change not in changes] == []
+
+
+@pytest.mark.parametrize("part", CORE)
+def test_every_pattern_of_the_core_is_that_of_a_file(part: str) -> None:
+    assert [one for one in CORE[part] if not fnmatch.filter(core_files(), one)] == []
 
 
 def test_what_was_once_unnoticed_is_tried_every_time() -> None:

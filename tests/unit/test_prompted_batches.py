@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from seqwright.batches.prompted import Marks, joined_turns, prompted
 from seqwright.data.examples import Pair
-from seqwright.errors import RunError, SettingError
+from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given, Room
 from seqwright.inputs.prompt import PromptInput, PromptSettings
 from seqwright.inputs.saved import plain_fields
@@ -109,6 +109,44 @@ def test_the_turns_of_a_row_stand_together_and_are_as_long_as_was_said() -> None
         prompts.tokenizer.decode(batch.target_BT[row][batch.answer_BT[row]].tolist()) for row in range(3)
     )
     assert learnt_from == ["deux", "deux deux deux un deux", "deux deux un"]
+
+
+def said(*contents: str) -> list[dict[str, str]]:
+    """Messages, of the user and of the assistant in turn."""
+    return [{"role": ("user", "assistant")[number % 2], "content": content} for number, content in enumerate(contents)]
+
+
+def test_a_chat_is_read_turn_by_turn() -> None:
+    prompts, _ = learnt([Pair("one two", "un deux")])
+    asked = prompts.parse({"messages": said("one", "un", "two")})
+    assert asked == Pair("two", "", shots=(Pair("one", "un"),))
+    (row,) = prompts.encode(Given([asked])).take(np.array([0]), None)
+    one, un, two = (ids.tolist() for ids in prompts.tokenizer.encode(["one", "un", "two"]))
+    marks = prompts.tokens
+    assert row.tolist() == [*one, marks.task, *un, marks.end, *two, marks.task]
+    assert prompts.parse({"messages": said("one")}) == prompts.parse("one") == Pair("one", "")
+    with pytest.raises(DataError, match="a chat is read in turns, which cannot be looked at"):
+        prompts.parts({"messages": said("one")})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"messages": []},
+        {"messages": said("one", "un")},
+        {"messages": said("one", "un", "two")[1:]},
+        {"messages": [{"role": "system", "content": "be kind"}, *said("one")]},
+        {"messages": [*said("one", "un"), {"role": "user"}]},
+        {"messages": "one"},
+        {"messages": None},
+        {"messages": said("one"), "text": "one"},
+        {"text": "one"},
+    ],
+)
+def test_what_is_no_chat_is_refused_with_what_one_is(given: dict[str, Any]) -> None:
+    prompts, _ = learnt([Pair("one two", "un deux")])
+    with pytest.raises(DataError, match=r"expected a text, or .* user and assistant in turn and the user last"):
+        prompts.parse(given)
 
 
 def test_a_prompt_is_read_only_so_far_that_an_answer_has_room() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from seqwright.errors import SettingError
+from seqwright.older_names import RENAMED
 from seqwright.overrides import with_overrides
 from seqwright.recipe import (
     FORMAT,
@@ -17,6 +18,8 @@ from seqwright.recipe import (
     validated,
     written,
 )
+from seqwright.recipe_checks import refuse_unknown_metric
+from tests.pages import setting_names
 
 COPY = 'task = "translation"\n[data]\ncard = "copy"\n'
 
@@ -145,7 +148,46 @@ def test_data_of_the_old_form_is_refused_with_what_to_write_instead(data: str, i
 
 def test_old_names_of_data_settings_are_refused_with_the_new_ones() -> None:
     text = 'task = "text-classification"\n[data]\ntrain = "x.tsv"\n'
-    assert complaint(text + "second = 3") == "'data.second' is called data.text_pair now, where the data has it"
+    assert complaint(text + "second = 3") == "'data.second' is called data.text_pair now"
+
+
+@pytest.mark.parametrize(
+    ("task", "setting", "now"),
+    [
+        ("language-modeling", "input.joined=true", "'input.joined' is called input.rows now"),
+        ("language-modeling", "input.kind=bpe", "'input.kind' is called input.tokenizer now"),
+        ("forecasting", "input.kind=none", "'input.kind' is called input.scaling now"),
+        ("vector-to-text", "input.kind=bpe", "'input.kind' is called output.tokenizer now"),
+        ("question-answering", "input.answer=9", "'input.answer' is called output.longest_answer now"),
+        ("text-classification", "model.take=2", "'model.take' is called model.init_layers now"),
+        (
+            "text-classification",
+            "objective.weights=balanced",
+            "'objective.weights' is called objective.class_weights now",
+        ),
+        ("text-regression", "objective.kind=rating", "It is called 'regression' now."),
+        ("text-classification", "objective.kind=distilled-labels", "It is called 'label-distillation' now."),
+        ("text-classification", "input.tokenizer=spaced", "It is called 'whitespace' now."),
+    ],
+)
+def test_old_names_are_refused_with_the_new_ones(task: str, setting: str, now: str) -> None:
+    assert complaint(f'task = "{task}"\n[data]\ntrain = "x.tsv"\n', setting).endswith(now)
+
+
+def test_an_old_name_of_other_models_is_refused_with_the_new_one() -> None:
+    text = 'task = "translation"\n[data]\ncard = "copy"\n[model]\nkind = "moe-transformer"\nchosen = 2'
+    assert complaint(text) == "'model.chosen' is called model.experts_per_token now"
+
+
+def test_old_names_of_scores_are_refused_with_the_new_ones() -> None:
+    with pytest.raises(SettingError, match=r"It is called 'word_error_rate' now\.$"):
+        refuse_unknown_metric("word_error", ("loss", "word_error_rate"))
+
+
+def test_every_new_name_is_one() -> None:
+    known = {f"{section}.{name}" for section, names in setting_names().items() for name in names}
+    assert {now for several in RENAMED.values() for now in several} <= known
+    assert known.isdisjoint(RENAMED)
 
 
 @pytest.mark.parametrize("kind", ["5", "[1, 2]", "true"])

@@ -196,19 +196,13 @@ def test_what_cannot_be_seen_is_refused_in_a_sentence(classifier: Run) -> None:
         classifier.look("a", "unit")
     with pytest.raises(RunError, match="surprisal needs a language model"):
         classifier.look("a", "surprisal")
-    with pytest.raises(DataError, match=r"3 is no text"):
+    with pytest.raises(DataError, match=r"an example is 3, expected a text"):
         classifier.look(3)
     with pytest.raises(SettingError, match=r"writes no text; leave beam out"):
         classifier("a fine film", beam=5)
     with pytest.raises(RunError, match="have no output over words"):
         classifier.look("a", "lens")
-    with pytest.raises(SettingError, match="one text at a time, and there are 2"):
+    with pytest.raises(DataError, match=r'an example has the fields text, text_pair; expected \{"text": …\}'):
         classifier.look({"text": "a", "text_pair": "a fine"})
-
-
-def test_texts_that_belong_together_are_seen_in_the_order_of_reading(
-    classifier: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("seqwright.analysis.attention_in", lambda run, texts, decoding: texts)
-    assert classifier.look({"context": "b", "question": "a"}, "attention").data == ["a", "b"]
-    assert classifier.look({"text_pair": "b", "text": "a"}, "attention").data == ["a", "b"]
+    with pytest.raises(DataError, match=r"is a list, which is several, and one is looked at"):
+        classifier.look(["a", "fine"])

@@ -21,15 +21,21 @@ def begun(folder: Path, recipe: Recipe, *, without: str = "") -> Path:
     return folder
 
 
-def test_a_setting_that_an_older_version_did_not_know_has_its_usual_value(tmp_path: Path) -> None:
+def test_a_setting_that_an_older_version_did_not_know_is_a_change(tmp_path: Path) -> None:
     recipe = read_recipe("copy", ["training.steps=9"])
-    refuse_changes(recipe, begun(tmp_path / "run", recipe, without="lowest"))
+    with pytest.raises(RunError, match=r"training\.lowest was None and is 0\.0.*or start over with --fresh"):
+        refuse_changes(recipe, begun(tmp_path / "run", recipe, without="lowest"))
 
 
-def test_another_value_than_the_usual_one_is_a_change(tmp_path: Path) -> None:
-    folder = begun(tmp_path / "run", read_recipe("copy", ["training.steps=9"]), without="lowest")
-    with pytest.raises(RunError, match=r"training\.lowest was None and is 0\.1"):
-        refuse_changes(read_recipe("copy", ["training.steps=9", "training.lowest=0.1"]), folder)
+def test_settings_without_one_of_their_sections_are_refused(tmp_path: Path) -> None:
+    recipe = read_recipe("copy")
+    folder = begun(tmp_path / "run", recipe)
+    plain = recipe.resolved()
+    del plain["training"]
+    (folder / "resolved.toml").write_text(written(plain), encoding="utf-8")
+    for use in (lambda: open_run(folder), lambda: refuse_changes(recipe, folder)):
+        with pytest.raises(RunError, match=r"resolved\.toml has no \[training\]: it is damaged, or of an older"):
+            use()
 
 
 def test_a_run_cannot_be_resumed_for_fewer_steps_than_it_has(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqwright.data.cards import cards
-from seqwright.kinds import KINDS, TASKS, chosen, selector
+from seqwright.kinds import KINDS, TASKS, chosen, family_of, selector
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -43,3 +43,13 @@ def test_a_section_that_names_no_kind_is_what_the_page_says(task: str) -> None:
 
 def _has(heading: str, name: str) -> bool:
     return name in heading.partition(": ")[2].partition(" (")[0].split(", ")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_input_and_output_of_a_recipe_are_those_of_the_row_of_its_task(task: str) -> None:
+    """Their names stand in `TASKS` and nowhere else; what can be set of them, they say themselves."""
+    row = TASKS[family_of(task)]
+    for section, name in (("input", row.input), ("output", row.output)):
+        kind = chosen(section, None, task)
+        assert f"{kind.module.rpartition('.')[2]}.{kind.thing}" == name
+        assert kind.load(kind.settings) is kind.load(kind.thing).settings

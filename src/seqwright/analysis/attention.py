@@ -3,14 +3,14 @@
 L layers · H heads · T rows, target · S columns, source · B batch · E embedding
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import Heard, Notice, notice_by_warning, refuse_number, row_of, translates, verdict_on
+from seqwright.analysis.reading import Heard, Notice, notice_by_warning, row_of, translates, verdict_on
 from seqwright.batches.pairs import Pairs
 from seqwright.devices import device_of
 from seqwright.inputs import Given
@@ -35,15 +35,15 @@ ALIGNMENT = ("target", "source")  # the view that comes first, where a model has
 INFLUENCE = View("gradients to the source", *ALIGNMENT)  # where a model has none
 
 
-def attention_in(run: Run, texts: Sequence[str], decoding: Any = None, notice: Notice = notice_by_warning) -> Looked:
+def attention_in(run: Run, given: Any, decoding: Any = None, notice: Notice = notice_by_warning) -> Looked:
     """What is looked at for the best translation of a sentence, or while a text is read."""
     if translates(run):
-        refuse_number(run, texts)
-        text = texts[0].strip()
+        text = run.input.parse(given).source.strip()
         return looked_at(run, text, run.inputs.predict(run.model, text, decoding).best)
-    row = row_of(run, texts, MOST_TOKENS, notice)
+    row = row_of(run, given, MOST_TOKENS, notice)
     maps = maps_of(run.model, row.heard, {"tokens": row.words})
-    return Looked(" · ".join(texts), verdict_on(run, texts), maps, title=run.folder.name)
+    text = " · ".join(part.text for part in run.inputs.reads_tokens.parts(given))
+    return Looked(text, verdict_on(run, given), maps, title=run.folder.name)
 
 
 def attends(run: Run) -> bool:

@@ -19,7 +19,7 @@ from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.running_text import RunningTextInput
 from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
+from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors, body_of
 from seqwright.layers.taps import listen
 from seqwright.objectives.labels_and_next_token import has_next_token_body
 from seqwright.runs import Pooling, Run
@@ -50,7 +50,7 @@ class Embedder:
     ) -> None:
         if not isinstance(model, HasTokenVectors):
             raise RunError("the model has no vectors for what it reads; embed is for models that learn them")
-        thinks = isinstance(dict(model.named_children()).get("body"), HasSentenceVectors)
+        thinks = isinstance(body_of(model), HasSentenceVectors)
         if pooling == "thought" and not thinks:
             raise SettingError(
                 "--pooling thought is the vector between an encoder and a decoder without attention, as seq2seq has "
@@ -87,7 +87,7 @@ class Embedder:
     @torch.inference_mode()
     def _read(self, rows: list[Ids]) -> Tensor:
         if self.pooling == "thought":
-            thinking: Any = self.model.body
+            thinking: Any = body_of(self.model)
             batch = sources(rows, end=self.tokenizer.end).to(device_of(self.model))
             vector_BD: Tensor = thinking.sentence_vectors(batch.source_BS, batch.source_real_BS)
             return vector_BD.float().cpu()

@@ -10,20 +10,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import Notice, foretells, notice_by_warning, reads_text, tell_unknown
+from seqwright.analysis.reading import Notice, forecasts_series, foretells, notice_by_warning, reads_text
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.devices import device_of
-from seqwright.errors import RunError, SettingError
+from seqwright.devices import device_of, drawn_from
+from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.layers.gradients import gradient_norms_within
 from seqwright.layers.initialisation import WAYS, initialise, quantiles, saturated, too_wide
 from seqwright.layers.recurrence import Weights
 from seqwright.layers.taps import listen, views
-from seqwright.outputs.values import ValuesOutput
 from seqwright.pictures.gradients import Reach
 from seqwright.pictures.initialisations import Beginning
 from seqwright.runs import Run, data_of, model_of
-from seqwright.tasks.wired import Part
+from seqwright.tasks.parts import Part
 
 FURTHEST = 100  # steps back that a gradient is followed
 ROWS = 8  # places that it is followed from
@@ -31,13 +30,6 @@ WRITTEN = 150  # tokens that a model writes where it is given none
 TOO_WIDE = "too wide"
 LONGEST = 600  # tokens of a text that a gradient is followed through
 Draw = Callable[[Weights], None]
-
-
-def documents(run: Run, found: Sequence[str]) -> list[str]:
-    """The lines as the model reads them: as one text where it learnt from running text, otherwise each by itself."""
-    if foretells(run) and run.input.joins:
-        return ["\n".join(found)] if found else []
-    return [text for text in found if text.strip()]
 
 
 def own_text(run: Run) -> str:
@@ -61,26 +53,27 @@ def last_steps(steps: int) -> list[int]:
     return [int(step) for step in np.unique(np.linspace(reach, steps, ROWS).round())]
 
 
-def passage_of(run: Run, found: Sequence[str], notice: Notice = notice_by_warning) -> Passage:
-    """What a run reads: one text or example, or windows of the series it was validated on."""
-    texts, wires = documents(run, found), run.inputs
-    if isinstance(run.output, ValuesOutput):
+def passage_of(run: Run, given: Any, notice: Notice = notice_by_warning) -> Passage:
+    """What a run reads: an example that is given, or windows of the series it was validated on."""
+    wires = run.inputs
+    if forecasts_series(run):
         rows = wires.input.encode(Part(data_of(run.recipe), "valid"))
         chosen = np.unique(np.linspace(0, len(rows.example_N) - 1, ROWS).round().astype(np.int64))
         batch: Any = wires.output.collate(wires.input.stack(rows.take(chosen, None)), None).to(device_of(run.model))
         return Passage(batch, lambda steps: [steps], f"{len(chosen)} windows of its validation part")
     if not reads_text(run) or run.output.decodes:
         raise RunError(
-            f"{run.folder} learnt {run.recipe.task}; this is drawn for language models, classifiers and forecasters"
+            f"{run.folder} learnt {run.recipe.task}; this is drawn for language models, models that only read texts, "
+            "and forecasters"
         )
-    if not texts:
+    if given is None:
         raise SettingError(f"{run.folder} learnt {run.recipe.task}: give a text that it shall read")
-    pair = 1 not in wires.reads_tokens.texts and "\t" not in texts[0]
-    text = "\t".join(texts[:2]) if pair else max(texts, key=len)
-    if len(texts) > 1 and not pair:
-        notice(f"{run.folder} reads each line by itself; the longest of {len(texts):,} is looked at")
-    tell_unknown(run, [text], notice)
-    rows = wires.input.encode(Given([wires.input.parse(text)]))
+    examples = Given([wires.input.parse(given)])
+    for remark in wires.input.remarks(examples):
+        notice(remark)
+    rows = wires.input.encode(examples)
+    if not len(rows.example_N):
+        raise DataError("there is nothing to look at: the text is blank")
     (row,), length = rows.take(np.arange(1), None), int(rows.lengths(None)[0].sum())
     if foretells(run):
         row, length = row[:LONGEST], min(length, LONGEST)
@@ -118,7 +111,8 @@ def ways(model: nn.Module) -> Iterator[tuple[str, Draw]]:
 def beginning(run: Run, passage: Passage, name: str, way: Draw) -> Beginning:
     """What a new model of the run's kind does with weights that are drawn in one way."""
     model = model_of(run.recipe, run.inputs.sizes())
-    initialise(model, way, forget_bias=run.recipe.model.forget_bias)
+    with drawn_from(run.recipe.training.seed):
+        initialise(model, way, forget_bias=run.recipe.model.forget_bias)
     model = model.to(device_of(run.model)).eval()
     with listen(model) as heard:
         model(passage.batch)

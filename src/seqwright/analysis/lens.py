@@ -5,6 +5,7 @@ L layers · B batch · T time · V vocabulary · D width
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,7 +25,7 @@ TOP = 5  # tokens that each layer says, the likeliest first
 
 
 @torch.inference_mode()
-def lens_of(run: Run, texts: Sequence[str], notice: Notice = notice_by_warning) -> Lens:
+def lens_of(run: Run, given: Any, notice: Notice = notice_by_warning) -> Lens:
     """The lens over a text; what would have been right is known where the model foretells the next token."""
     model = run.model.body if isinstance(run.model, LanguageModel) else run.model  # which has an output of its own
     if not isinstance(model, HasLens):
@@ -35,7 +36,7 @@ def lens_of(run: Run, texts: Sequence[str], notice: Notice = notice_by_warning) 
     next_token = not isinstance(run.output, MaskedOutput)
     if not next_token and not run.recipe.model.head:
         raise RunError(f"{run.folder} was imported without the output that predicts masked tokens, so there is no lens")
-    row = row_of(run, texts, MOST_TOKENS, notice)
+    row = row_of(run, given, MOST_TOKENS, notice)
     streams = [calls[0][:1] for name, calls in row.heard.items() if name.endswith("stream")]
     names = [f"layer {number}" for number in range(1, len(streams) + 1)]
     target = row.tokens[1:].tolist() if next_token else None

@@ -14,16 +14,17 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Ids
-from seqwright.batches.labelled import labelled
 from seqwright.devices import device_of
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs.sentences import HOLE, SentencesInput
+from seqwright.inputs.sentences import HOLE
 from seqwright.inputs.spelling import Spelled, TokenInput, Words
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import listen
+from seqwright.models.bert import MaskedBert
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.next_token import NextTokenOutput
+from seqwright.outputs.values import ValuesOutput
 from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
 
@@ -50,6 +51,11 @@ def foretells(run: Run) -> bool:
     return isinstance(run.output, NextTokenOutput)
 
 
+def forecasts_series(run: Run) -> bool:
+    """Whether a run continues series, so that windows of its own data can be read."""
+    return isinstance(run.output, ValuesOutput)
+
+
 def translates(run: Run) -> bool:
     """Whether a run reads one text and writes another."""
     return isinstance(run.model, HasTokenVectors) and "source" in run.model.token_vectors()
@@ -71,7 +77,7 @@ def read_rows(model: nn.Module, inputs: Wires, rows: Sequence[Any], *, side: str
     if side == "target":
         raise SettingError("what a translation makes of its target depends on a source; choose --side source")
     batch, read = row_batch(inputs, rows)
-    if isinstance(inputs.input, SentencesInput):
+    if isinstance(model, MaskedBert):  # of which another program may have left out the output
         here.read(batch.to(device_of(model)))
     else:
         here(batch.to(device_of(model)), None)
@@ -80,26 +86,13 @@ def read_rows(model: nn.Module, inputs: Wires, rows: Sequence[Any], *, side: str
 
 def row_batch(inputs: Wires, rows: Sequence[Any]) -> tuple[Any, Read]:
     """Rows of tokens as a batch that a model reads, and what it reads of them."""
-    if isinstance(inputs.input, SentencesInput):
-        text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
-        return text, Read(text.input, 1)
     batch = inputs.output.collate(inputs.input.stack(rows), None)
     return batch, Read(batch.input, int(inputs.reads_tokens.begins))
 
 
-def refuse_number(run: Run, texts: Sequence[str]) -> None:
-    """Two texts are for runs that read two, one for the others."""
-    reads = run.inputs.reads_tokens.texts
-    if len(texts) in reads:
-        return
-    if 1 not in reads:
-        raise SettingError(f"{run.folder} reads two texts at a time, and there are {len(texts)}; give two")
-    raise SettingError(f"{run.folder} reads one text at a time, and there are {len(texts)}; give one, in quotes")
-
-
-def tell_unknown(run: Run, texts: Sequence[str], notice: Notice) -> None:
-    """Name the characters that the model cannot read."""
-    unknown = run.inputs.tokenizer.unknown_characters([HOLE.sub("", text) for text in texts])
+def tell_unknown(run: Run, parts: Sequence[Spelled], notice: Notice) -> None:
+    """Name the characters of texts that the model cannot read."""
+    unknown = run.inputs.tokenizer.unknown_characters([HOLE.sub("", part.text) for part in parts])
     if unknown:
         some = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(8))
         notice(f"the vocabulary of {run.folder} lacks {some}{' …' if len(unknown) > 8 else ''}: it cannot read them")
@@ -114,12 +107,17 @@ class ReadRow(NamedTuple):
     heard: Heard  # what passed the model's taps
 
 
-def row_of(run: Run, texts: Sequence[str], most: int, notice: Notice = notice_by_warning) -> ReadRow:
-    """Let the run read one text, or two in a row, as it does to predict, as many tokens as can be shown."""
-    refuse_number(run, texts)
-    tell_unknown(run, texts, notice)
+def row_of(run: Run, given: Any, most: int, notice: Notice = notice_by_warning) -> ReadRow:
+    """Let the run read what is given, as it does to predict, as many tokens as can be shown."""
     reads = run.inputs.reads_tokens
-    parts = _shown(run, reads, [_spelled(run, reads, text) for text in texts], most, notice)
+    whole = reads.parts(given)
+    tell_unknown(run, whole, notice)
+    for part in whole:
+        if not len(part.tokens):
+            raise DataError(
+                f"there is nothing to look at: the vocabulary of {run.folder} has no token for {part.text!r}"
+            )
+    parts = _shown(run, reads, whole, most, notice)
     with listen(run.model) as heard:
         row = joined_row(reads, parts)
         read = read_rows(run.model, run.inputs, [row])
@@ -130,13 +128,6 @@ def joined_row(reads: TokenInput[Any, Any], parts: Sequence[Spelled]) -> Any:
     """The row of texts, and of what stands between and behind them."""
     *before, last = (part.tokens for part in parts)
     return reads.joined([*before, np.append(last, reads.after).astype(np.int64)])
-
-
-def _spelled(run: Run, reads: TokenInput[Any, Any], text: str) -> Spelled:
-    found = reads.spelled(text)
-    if not len(found.tokens):
-        raise DataError(f"there is nothing to look at: the vocabulary of {run.folder} has no token for {text!r}")
-    return found
 
 
 def _shown(
@@ -174,9 +165,9 @@ def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Spelled], apart:
     return ReadRow(tokens, sorted(words, key=lambda word: word[1][0]), pieces, heard)
 
 
-def verdict_on(run: Run, texts: Sequence[str]) -> str:
-    """What a classifier takes a text, or a pair of texts, for; nothing where the run is none."""
+def verdict_on(run: Run, given: Any) -> str:
+    """What a classifier takes what is given for; nothing where the run is none."""
     if not isinstance(run.output, LabelOutput):
         return ""
-    found = run.inputs.predict(run.model, "\t".join(texts))
+    found = run.inputs.predict(run.model, given)
     return f"{found.label} ({100 * found.probability:.0f} %)"

@@ -6,7 +6,7 @@ T time, the tokens of a text · D width
 import re
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,7 +18,6 @@ from seqwright.analysis.reading import (
     joined_row,
     notice_by_warning,
     read_rows,
-    refuse_number,
     tell_unknown,
 )
 from seqwright.batches import Ids, InMemory
@@ -85,21 +84,20 @@ class Unit(NamedTuple):
 
 
 def activations_of(
-    run: Run, examples: Sequence[Sequence[str]], rule: re.Pattern[str] | None = None, notice: Notice = notice_by_warning
+    run: Run, examples: Sequence[Any], rule: re.Pattern[str] | None = None, notice: Notice = notice_by_warning
 ) -> Activations:
-    """What the units do over examples, a text or two each, which are read one by one, as many tokens as fit."""
-    tell_unknown(run, [text for texts in examples for text in texts], notice)
+    """What the units do over examples, as a run is called with them; they are read one by one, as much as fits."""
+    spelled = [run.inputs.reads_tokens.parts(given) for given in examples]
+    tell_unknown(run, [*chain(*spelled)], notice)
     found: list[Activations] = []
     left, cut, reads = MOST_TOKENS, 0, run.inputs.reads_tokens
-    for texts in examples:
+    for every in spelled:
         if left <= 0:
             break
-        refuse_number(run, texts)
-        every = [reads.spelled(text) for text in texts]
         kept = reads.kept(every)
         cut += sum(map(len, kept)) < sum(len(text.tokens) for text in every)
         parts = [text.at(places[:left]) for text, places in zip(every, kept, strict=True)]
-        found.append(_of_one(run, texts, parts, rule))
+        found.append(_of_one(run, parts, rule))
         left -= len(found[-1].pieces)
     if cut:
         notice(f"texts of which the model does not read every token at once, nor are all looked at: {cut:,}")
@@ -108,7 +106,7 @@ def activations_of(
     return found[0] if len(found) == 1 else _joined(found)
 
 
-def _of_one(run: Run, texts: Sequence[str], parts: Sequence[Spelled], rule: re.Pattern[str] | None) -> Activations:
+def _of_one(run: Run, parts: Sequence[Spelled], rule: re.Pattern[str] | None) -> Activations:
     """Of the tokens of the texts, and of none that stands between or around them."""
     reads, bits = run.inputs.reads_tokens, list[float]()
     with listen(run.model) as heard:
@@ -120,14 +118,14 @@ def _of_one(run: Run, texts: Sequence[str], parts: Sequence[Spelled], rule: re.P
     for part in parts:
         places += range(at, at + len(part.tokens))
         at += len(part.tokens) + len(reads.between)
-    on_T = np.concatenate([_on(rule, text, part) for text, part in zip(texts, parts, strict=True)])
+    on_T = np.concatenate([_on(rule, part) for part in parts])
     ends = [[*part.pieces[:-1], f"{part.pieces[-1]}\n"] for part in parts[:-1]]
     return Activations([*chain(*ends), *parts[-1].pieces], on_T, _layers(run, heard, places), bits)
 
 
-def _on(rule: re.Pattern[str] | None, text: str, part: Spelled) -> Array:
+def _on(rule: re.Pattern[str] | None, part: Spelled) -> Array:
     """The share of each token that a rule marks."""
-    on_C = np.zeros(len(text)) if rule is None else marked(rule, text)
+    on_C = np.zeros(len(part.text)) if rule is None else marked(rule, part.text)
     return np.array([on_C[first:after].mean() if after > first else 0.0 for first, after in part.spans])
 
 

@@ -164,6 +164,7 @@ class Rows(ABC, Generic[RowT_co]):
 
     example_N: Numbers  # the number of the example that each row is a part of
     length_N: Numbers | None = None  # of each row, where it is the same in every epoch; None where rows have none
+    typed: bool = False  # whether a user gave them, so that each stands by itself and no text is read on from another
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_NS`: the length of each row in an epoch, a column for each side that has one."""

@@ -203,16 +203,25 @@ def new(
 
 
 @app.command(cls=Verb)
-def check(recipe: RecipeName, overrides: Overrides = None) -> None:
+def check(
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also draw some of the training images, as .png or .svg.")
+    ] = None,
+) -> None:
     """Look at the data and the model before training.
 
-    Lengths, blanks, overlaps, memory and time; and whether the model can overfit a few examples.
+    Lengths, blanks, overlaps, memory and time; and whether the model can overfit a few examples. Of images a contact
+    sheet can be drawn, with what augmentation makes of one.
 
     Example: seqwright check mine.toml
+
+    Example: seqwright check digits-vit --picture sheet.png
     """
     from seqwright.cli.checking import check_recipe
 
-    check_recipe(recipe, overrides or [])
+    check_recipe(recipe, overrides or [], picture)
 
 
 @app.command("train", cls=Verb)

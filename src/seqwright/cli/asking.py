@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from seqwright.cli.given import given_blocks, in_blocks, without_blank
+from seqwright.cli.given_images import image_table
 from seqwright.cli.given_series import series_table
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import Answers, TableAnswers, Things
@@ -104,16 +105,16 @@ class Asking:
         columns = input.table_columns() if columns is None else columns
         chosen, blocks, table = self.things.column or [], self.blocks, self.table
         if table is None and not columns:
-            table = series_table(self.things.file, run)
+            table = series_table(self.things.file, run) or image_table(self.things, run)
         if columns and self.things.file is not None and is_table(self.things.file):
             table = given_table(self.things.file, columns, run.recipe.data, chosen)
-        elif chosen:
+        elif chosen and table is None:
             raise SettingError("--column chooses from the columns of a table, and there is none; leave it out")
         if self.output is not None:
             write_results(self.output, table or plain_table(blocks, list(columns)), self.added, input, predict)
             return
         if table is not None:
-            blank: Any = "" if len(columns) == 1 else dict.fromkeys(columns, "")
+            blank: Any = "" if len(columns) < 2 else dict.fromkeys(columns, "")
             blocks = in_blocks(blank if row.given is None else row.given for row in table.rows)
         if self.skips_blank:
             blocks = without_blank(self.verb, blocks)
@@ -202,8 +203,9 @@ def ask_run(
         asking.blocks = iter([_with_pairs(run, things, text_pairs)])
 
     def predict(examples: Given[Any], first: int) -> Iterable[Sequence[Result]]:
-        for prediction in wires.predictions(run.model, examples):
-            line = coloured_line(wires.output.pieces(prediction, top or 1))
+        for example, prediction in zip(examples, wires.predictions(run.model, examples), strict=True):
+            start = [(begun, None)] if (begun := wires.input.line_start(example)) else []
+            line = coloured_line([*start, *wires.output.pieces(prediction, top or 1)])
             yield [Result(line, wires.output.fields(prediction, top or EVERY))]
 
     asking.give(run, predict, wires.input)
@@ -219,14 +221,13 @@ def fill_texts(things: Things, answers: Answers, *, top: int | None) -> None:
     output.refuse_model(run.recipe.model)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
-        for masks in output.fill(run.model, run.inputs.batches(examples), examples, top=top or FILLED):
+        for masks in output.ranking(top or FILLED).fill(run.model, run.inputs.batches(examples), examples):
             lines = (f"{each.probability:.4f}\t{each.token}\t{each.text}" for mask in masks for each in mask)
             fields: dict[str, Any] = {"masks": [[_candidate(each) for each in mask] for mask in masks]}
             if asking.output is not None:  # the likeliest of each
                 best = [mask[0] for mask in fields["masks"]]
-                each = [candidate["probability"] for candidate in best]
-                fields = {"words": [candidate["token"] for candidate in best]}
-                fields["probability"] = each[0] if len(each) == 1 else each
+                sure = [each["probability"] for each in best]
+                fields = {"words": [each["token"] for each in best], "probability": sure if sure[1:] else sure[0]}
             yield [Result("\n".join(lines), fields)]
 
     asking.give(run, predict)
@@ -270,7 +271,7 @@ def _with_pairs(run: Run, things: Things, text_pairs: Sequence[str]) -> list[str
     """The texts, each with the other text of its pair behind a tab."""
     texts = things.texts or []
     if not reads_pairs(run.inputs.input):
-        raise SettingError(f"{shown(run.folder)} learnt single texts; leave --text-pair out")
+        raise SettingError(f"{shown(run.folder)} reads no pairs of texts; leave --text-pair out")
     if things.file is not None or len(text_pairs) != len(texts):
         raise DataError(
             f"there are {len(texts)} texts and {len(text_pairs)} times --text-pair; give one for each text, or pairs "

@@ -14,10 +14,11 @@ from torch.optim import Optimizer
 from seqwright.batches import Batches, Place
 from seqwright.busy_cores import Watched
 from seqwright.cli.storage import storage_table
-from seqwright.cli.terminal import command, print_table, say
+from seqwright.cli.terminal import command, draw_picture, picture_formats, print_table, say
 from seqwright.comparison.measuring import mean_tokens
 from seqwright.comparison.pace import Clock, measured_pace, seconds_per_step, until_now
 from seqwright.devices import computes_bfloat16, cores, device_of, training_device
+from seqwright.errors import SettingError
 from seqwright.kinds import task_of
 from seqwright.model_card import draw_curve, write_card
 from seqwright.objectives.objective import LossPart, Objective
@@ -33,6 +34,8 @@ from seqwright.runs import (
     source_of,
     weights_of,
 )
+from seqwright.tasks import Prepared
+from seqwright.tasks.parts import Part
 from seqwright.training.counting import Counter, Stored
 from seqwright.training.remarks import training_remarks
 from seqwright.training.schedule import expected_steps
@@ -44,8 +47,10 @@ MANY_EPOCHS = 200  # passes over the training part, above which a model of any u
 WORTHWHILE = 1.1  # a gain in speed that is told apart from noise
 
 
-def check_recipe(where: str, overrides: list[str]) -> None:
-    """Print what was found, remarks last; nothing is written but the token cache."""
+def check_recipe(where: str, overrides: list[str], picture: Path | None = None) -> None:
+    """Print what was found, remarks last; nothing is written but the cache, and the picture that is asked for."""
+    if picture is not None:
+        picture_formats(picture)  # refused before anything is computed
     recipe = read_recipe(where, overrides, notice=say)
     if recipe.taught:  # look without asking the teacher
         recipe = recipe._replace(objective=validated("objective", {}, recipe.task))
@@ -55,11 +60,17 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     say("reading the data …")
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs)
-    start = begun + clock.seconds()
+    start, prepared = begun + clock.seconds(), None
+    if picture is not None:
+        _draw_examples(inputs.input, Part(data, "train"), picture)
+    if recipe.descends:
+        _tokenise(data, inputs)
+        clock, prepared = Clock(), task.prepared(recipe, data, inputs)
+        start += clock.seconds()
     checked, batches = task.checked(recipe, data, inputs)
     print_table(checked.columns, checked.rows)
-    if recipe.descends:
-        tried, told = _timed(recipe, data, inputs, start)
+    if prepared is not None:
+        tried, told = _timed(recipe, data, inputs, prepared, start)
         overfitted, doubts = _overfitting(recipe, source, inputs, batches)
         tried, told = tried | overfitted, doubts + told
         told += watched.remarks(torch.get_num_threads(), cores(), training_device(recipe.training.device).type)
@@ -70,6 +81,22 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     for remark in [*told, *checked.remarks]:
         print(f"! {remark}")
     print(f"ready: {command('train', where, *overrides)}")
+
+
+def _draw_examples(input: Any, examples: Part, picture: Path) -> None:
+    """Draw what can be seen of the training part."""
+    found = input.picture(examples)
+    if found is None:
+        raise SettingError(f"--picture draws images, and the recipe reads {input.noun}; leave it out")
+    from seqwright.pictures.evaluations import DRAWINGS
+
+    draw_picture(DRAWINGS[found.name](**found.data), picture)
+
+
+def _tokenise(data: Any, inputs: Any) -> None:
+    """Fill the token cache, which training then finds, so that the time this takes is not promised for training."""
+    for part in (Part(data, name) for name in data.parts()):
+        inputs.output.encode(part, inputs.input.encode(part))
 
 
 def _counted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
@@ -108,16 +135,15 @@ def _overfitting(
     return facts, [told] if last > first / 4 else []
 
 
-def _timed(recipe: Recipe, data: Any, inputs: Any, start: float) -> tuple[dict[str, str], list[str]]:
+def _timed(
+    recipe: Recipe, data: Any, inputs: Any, prepared: Prepared, start: float
+) -> tuple[dict[str, str], list[str]]:
     """Parameters, batches, and how long and how much memory training will take, from a short one; remarks.
 
-    `start` is how long it took until the data was read.
+    `start` is how long it took until all was prepared.
     """
     say("timing a short training …")
-    settings, device = recipe.training, training_device(recipe.training.device)
-    clock = Clock()
-    prepared = task_of(recipe.task).prepared(recipe, data, inputs)
-    start, batches = start + clock.seconds(), prepared.train
+    settings, device, batches = recipe.training, training_device(recipe.training.device), prepared.train
     model = model_of(recipe, inputs.sizes()).to(device)
     pace = measured_pace(recipe, data, inputs, prepared, model, start=start, finish=_written_for_people)
     count, steps = batches.in_epoch(0), expected_steps(settings, batches)
@@ -127,7 +153,7 @@ def _timed(recipe: Recipe, data: Any, inputs: Any, start: float) -> tuple[dict[s
         "parameters": f"{parameters(model):,}",
         "batches an epoch": f"{count:,}",
         "training": f"{steps:,} steps, {passes:.1f} epochs",
-        "time": f"about {_clock(seconds)} with validation ({speed:,.0f} tokens/s in {_precision(recipe)})",
+        "time": f"about {_clock(seconds)} with validation ({speed:,.0f} {inputs.input.unit}/s in {_precision(recipe)})",
         "memory": _memory(device),
     }
     remarks = training_remarks(settings, steps)

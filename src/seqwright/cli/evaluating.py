@@ -128,8 +128,8 @@ def _circumstances(run: Run, files: list[Path], data: Any, part: PartName, setti
 
 
 def _hashes(files: list[Path], data: Any, part: PartName) -> list[str]:
-    """The sha256 of each file; of a folder, that of everything that is read of it."""
-    return [data.fingerprint(part) if path.is_dir() else content_hash(path) for path in files]
+    """The sha256 of each file; of a folder, also in an archive, that of everything that is read of it."""
+    return [content_hash(path) if path.is_file() else data.fingerprint(part) for path in files]
 
 
 def _drawn(result: Evaluation, stem: Path) -> list[Path]:

@@ -8,11 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torch import nn
-
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.tokenizers import TokenizerSettings
 from seqwright.kinds import family_of, kinds_of, task_of
+from seqwright.layers.embeddings import body_of
 from seqwright.recipe import TOKENIZER_KEYS, recipe_from, with_weights
 from seqwright.runs import Run, data_of, model_of, parameters
 from seqwright.training.fine_tuning import LAYER_DECAY, fine_tuning, needs_pooling
@@ -68,7 +67,8 @@ def fitting_body(task: str, data: dict[str, Any], run: Run, where: Path) -> Pret
             recipe = recipe_from(with_weights(plain, where / "resolved.toml"))
             inputs = task_of(task).learnt_inputs(recipe, data_of(recipe), run.inputs)
             model = model_of(recipe, inputs.sizes())
-            if _body_class(model) is not _body_class(run.model):  # tensors of the same names may mean something else
+            mine, theirs = body_of(model), body_of(run.model)
+            if type(mine) is not type(theirs):  # tensors of the same names may mean something else
                 raise RunError(f"the body of a {kind} is another one")
             try:
                 transferred(run.model, model, str(where))
@@ -100,11 +100,6 @@ def _refuse_other_sizes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> N
     for name in ("channels", "inputs", "history", "horizon"):
         if name in theirs and name in ours and theirs[name] != ours[name]:
             raise RunError(f"it has {name} {theirs[name]}, the data {ours[name]}")
-
-
-def _body_class(model: nn.Module) -> type[nn.Module]:
-    """What reads the tokens: the body of a model that has one, else the model itself."""
-    return type(dict(model.named_children()).get("body", model))
 
 
 def tuned_values(body: PretrainedBody, examples: Any, where: Path) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from seqwright.cli.recipe_texts import (
     DESCRIBED,
     DOCUMENTS,
     HEAD,
+    IMAGES,
     LABELLED_SERIES,
     MASKED,
     PAIRS,
@@ -35,7 +36,16 @@ from seqwright.cli.recipe_texts import (
 )
 from seqwright.data.cards import opened_data
 from seqwright.data.decimals import is_missing
-from seqwright.data.first_look import NOTHING, Guess, text_and_given, text_and_label, time_and_values, two_sides
+from seqwright.data.decoded_images import UnreadableImageError
+from seqwright.data.first_look import (
+    LOOKED_AT,
+    NOTHING,
+    Guess,
+    text_and_given,
+    text_and_label,
+    time_and_values,
+    two_sides,
+)
 from seqwright.data.labelled import with_labels
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labels import class_counts, numbers_of
@@ -50,6 +60,7 @@ SMALL = 20_000  # pairs or texts: below, a small model or a small batch learns m
 MOST_STEPS = 3000  # of a language model
 STEP = 8192  # characters that a step of 2,048 pieces reads
 WINDOWS = 64  # in a batch of a forecaster
+LARGEST_SIZE = 64  # of images that a first model reads
 NAME = 40  # characters: shorter texts are written letter by letter
 
 
@@ -175,6 +186,29 @@ def _labelled_series(series: Any, data: dict[str, Any]) -> FirstLook:
     return FirstLook(values, f"{len(examples):,} series to train on ({_counts(labels)}), {several}", series.remarks())
 
 
+def _labelled_images(images: Any, data: dict[str, Any]) -> FirstLook:
+    labels = class_counts(example.label for example in images.examples("train") if example.label)
+    count = sum(labels.values())
+    sides, unread = [], list[str]()
+    for example in islice(images.examples("train"), 0, None, -(-count // LOOKED_AT)):  # those of a label lie together
+        try:
+            sides.append(example.pixels_YXC.shape[:2])
+        except UnreadableImageError as error:
+            unread.append(str(error))
+    if not sides:
+        raise DataError(f"none of {len(unread):,} images can be read; the first: {unread[0]}")
+    few, many = min(sides), max(sides)
+    size = min(LARGEST_SIZE, max(8, 8 * round(sorted(map(min, sides))[len(sides) // 2] / 8)))
+    values = {
+        "size": size,
+        "stages": 3 if size <= 32 else 4,
+        "epochs": min(100, max(5, 100_000 // count)),
+    }
+    each = f"{few[0]} × {few[1]}" if few == many else f"{few[0]} × {few[1]} to {many[0]} × {many[1]}"
+    told = f"{count:,} images to train on ({_counts(labels)}), of {each} pixels"
+    return FirstLook(values, told, [*images.remarks(), *unread[:1]])
+
+
 def _questions(table: Any, data: dict[str, Any]) -> FirstLook:
     some = list(table.examples("train"))
     silent, lost = sum(not each.answers for each in some), sum(each.lost for each in some)
@@ -262,6 +296,7 @@ TEMPLATES = {
     "series labels": RecipeTemplate(
         "Labels of series learnt from ", "20%", LABELLED_SERIES, _labelled_series, metric=BY_LABEL
     ),
+    "image labels": RecipeTemplate("Labels of images learnt from ", "10%", IMAGES, _labelled_images, metric=BY_LABEL),
     "questions": RecipeTemplate(
         "Questions learnt from ", "10%", WINDOWED + QUESTIONS, _questions, tuned=WINDOWED, metric=BY_F1
     ),

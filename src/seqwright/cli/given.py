@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from seqwright.cli.terminal import say
+from seqwright.data.decoded_images import ENDINGS
 from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError
 
@@ -26,7 +27,7 @@ def given_blocks(verb: str, texts: list[str] | None, file: Path | None) -> Itera
     if texts and file is not None:
         raise DataError("there are both texts and --file; give one of them")
     if texts and texts != ["-"]:
-        if len(texts) == 1 and _is_file(texts[0]):
+        if len(texts) == 1 and _is_file(texts[0]) and not texts[0].lower().endswith(ENDINGS):
             say(f"{texts[0]} is a file; to {verb} its lines use --file {shlex.quote(texts[0])}")
         return iter([texts])
     if file is None or file == Path("-"):

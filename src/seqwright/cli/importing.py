@@ -28,7 +28,7 @@ from seqwright.training.checkpoint import steps_on_disk
 from seqwright.whole_file import restored
 
 
-def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bool = False, yes: bool) -> None:
+def import_model(file: Path, run: Path | None, like: Path | None, *, pairs: bool = False, yes: bool) -> None:
     """Read the file or folder, and write a run folder that is like one that was trained.
 
     `pairs` says that what is classified, or predicted a number for, are two texts.
@@ -47,13 +47,13 @@ def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bo
     folder = run or Path("runs") / _name(file)
     if (folder / "resolved.toml").exists() and steps_on_disk(folder) and not yes:
         raise RunError(f"{folder} is a run already; choose another folder with --run, or say --yes to replace it")
-    reader(file, folder, inputs, pairs)
+    reader(file, folder, like, pairs)
 
 
-def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> None:
+def _import_arpa(file: Path, folder: Path, like: Path | None, pairs: bool) -> None:
     _refuse_pairs(pairs, "n-grams")
     say(f"reading {shown(file)} …")
-    tokenizer, spellings, settings = _words_of_file(file) if inputs is None else _words_of_run(inputs)
+    tokenizer, spellings, settings = _words_of_file(file) if like is None else _words_of_run(like)
     model, left_out = read_arpa(file, spellings)
     plain = {
         "description": f"n-grams that came from {file.name}, with the probabilities they have there",
@@ -66,24 +66,24 @@ def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> 
     wires = Wires.learn(RunningTextInput, NextTokenOutput, (), recipe.input, room=room_of(recipe), like=tokenizer)
     write_run(recipe, folder, wires, model, card_text)
     if left_out:
-        say(f"left out {left_out:,} n-grams with words that the vocabulary of {inputs} lacks")
+        say(f"left out {left_out:,} n-grams with words that the vocabulary of {like} lacks")
     Console(stderr=True).print(storage_table(model))
     say(f"imported: {shown(folder)}")
     say(f'next: {command("score", shown(folder))} "…"')
 
 
-def _import_pretrained(path: Path, folder: Path, inputs: Path | None, pairs: bool) -> None:
-    if inputs is not None:
-        raise SettingError("--inputs is for ARPA files; a checkpoint has its own tokenizer, so leave it out")
+def _import_pretrained(path: Path, folder: Path, like: Path | None, pairs: bool) -> None:
+    if like is not None:
+        raise SettingError("--like is for ARPA files; a checkpoint has its own tokenizer, so leave it out")
     say(f"reading {shown(path)} …")
     found = read_pretrained(path)
-    if not found.head.reads_pairs:
+    if not found.reads_pairs:
         _refuse_pairs(pairs, f"{article(found.settings['kind'])} {found.settings['kind']} for {found.task}")
     origin = _name(path) if path.is_dir() else f"{_name(path)}/{path.name}"
     run, remarks = converted(found._replace(pairs=found.pairs or pairs), origin, folder, card_text)
     for remark in remarks:
         say(remark)
-    sizes = f"{parameters(run.model):,} parameters, {found.tokenizer.size:,} tokens"
+    sizes = f"{parameters(run.model):,} parameters, {found.told}"
     kind = run.recipe.model.kind
     say(f"{article(kind)} {kind} for {run.recipe.task}: {sizes}")
     say(f"imported: {shown(folder)}")
@@ -118,7 +118,7 @@ def _words_of_file(file: Path) -> Vocabulary:
     if pieces:
         raise DataError(
             f"{file} has words with '{SPACE}' in them, such as '{pieces[0]}', as tokenizers cut them; say with "
-            "--inputs which run has the tokenizer"
+            "--like which run has the tokenizer"
         )
     if not words:
         raise DataError(f"{file} has no words beside <s> and its like")
@@ -132,7 +132,7 @@ def _words_of_run(folder: Path) -> Vocabulary:
     """The tokenizer of another run."""
     other = open_run(folder, notice=say)
     if not isinstance(other.recipe.input, RunningTextSettings):
-        raise RunError(f"{folder} is no language model; --inputs takes the tokenizer of one")
+        raise RunError(f"{folder} is no language model; --like takes the tokenizer of one")
     settings = other.recipe.input.model_dump(mode="json", exclude_none=True)
     settings |= {"rows": "stream" if other.inputs.input.joins else "documents"}  # as n-grams are counted
     return Vocabulary(other.inputs.tokenizer, other.inputs.tokenizer.spellings(), settings)

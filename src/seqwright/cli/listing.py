@@ -91,7 +91,8 @@ def list_data() -> None:
         size = sum(file.size for file in each.files) / 1e6
         examples = ", ".join(f"{part} {count:,}" for part, count in each.examples.items())
         print(f"{each.name}  {each.title}")
-        print(f"  languages {', '.join(each.languages)}; {examples} {each.unit}; {size:.1f} MB; {each.licence}")
+        languages = f"languages {', '.join(each.languages)}; " if each.languages else ""
+        print(f"  {languages}{examples} {each.unit}; {size:.1f} MB; {each.licence}")
         if here == len(each.files):
             print("  complete: every file is here")
         elif all(file.address for file in each.files):
@@ -107,6 +108,8 @@ def show_data(name: str) -> None:
         print(f"{shown.title}\nno files: the examples are made while they are read")
         return
     print(f"{shown.title}\nlicence: {shown.licence}\nplease cite: {shown.cite}\n")
+    if shown.obtain:
+        print(f"to have it: {shown.obtain}\n")
     for file in shown.files:
         here = located(shown, file)
         print(f"{file.path}  {file.size:,} bytes  {'here: ' + str(here) if here else 'not here'}")

@@ -221,6 +221,28 @@ schedule = "cosine"
 rate = 0.003
 validate_every = 50
 """
+IMAGES = """
+[input]
+size = {size:<19}# rows and columns of the pixels that are read; larger ones see more and take longer
+augment = ["crop", "flip"] # anew in each epoch; without flip where left and right differ: letters, digits
+
+[model]
+kind = "cnn"               # or resnet; vit, which needs more images
+width = 32
+stages = {stages}
+dropout = 0.1
+
+[training]
+epochs = {epochs}
+tokens = 64                # images of a batch
+optimizer = "adamw"
+decay = 0.05
+schedule = "cosine"
+rate = 0.002
+warmup = 50
+clip = 1.0
+validate_every = 100
+"""
 DESCRIBED = """
 [output]
 tokenizer = {tokenizer:<15}# or words, bpe, unigram, characters

@@ -209,15 +209,17 @@ def classify(
     ] = None,
     answers: TableAnswers,
 ) -> None:
-    """Predict the label of each text, pair or series.
+    """Predict the label of each text, pair, series or image.
 
-    The label is shown with its probability.
+    The label is shown with its probability. Images are given by their paths, or as a folder, an archive or a table.
 
     Example: seqwright classify runs/mine "A film to fall asleep in." --top 2
 
     Example: seqwright classify runs/mine --file in.csv --output out.csv
 
     Example: seqwright classify runs/mine "He sings." --text-pair "He is silent."
+
+    Example: seqwright classify runs/digits-vit photos/ --output labels.csv
     """
     from seqwright.cli.asking import ask_run
 

@@ -131,7 +131,7 @@ def import_(
         ),
     ],
     run: NewRunFolder = None,
-    inputs: Annotated[
+    like: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="The run whose tokenizer cut the text, where the words are its pieces."),
     ] = None,
@@ -146,4 +146,4 @@ def import_(
     """
     from seqwright.cli.importing import import_model
 
-    import_model(file, run, inputs, pairs=pairs, yes=yes)
+    import_model(file, run, like, pairs=pairs, yes=yes)

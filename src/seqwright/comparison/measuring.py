@@ -40,7 +40,7 @@ from seqwright.tasks import refuse_missing_part
 from seqwright.tasks.ensembles import ensemble_of, whole_batches
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 from seqwright.training.journal import Journal
-from seqwright.training.reporter import TRAIN, Bar, LineReporter, Quiet, Reporter
+from seqwright.training.reporter import TOKENS, TRAIN, Bar, LineReporter, Quiet, Reporter
 from seqwright.training.schedule import expected_steps
 from seqwright.whole_file import written_whole
 
@@ -112,7 +112,7 @@ class Cores(Quiet):
         self.began = self.busy = (0.0, 0.0)
         self.steps = 0
 
-    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN, unit: str = TOKENS) -> None:
         """The clocks start."""
         self.began = time.process_time(), time.monotonic()
 

@@ -22,7 +22,8 @@ from seqwright.recipe import Recipe
 from seqwright.run_folders import write_beginning
 from seqwright.runs import objective_of, open_run
 from seqwright.tasks import VALIDATED, Prepared
-from seqwright.tasks.wired import Part, Wires, validation
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import Wires, validation
 from seqwright.training.loop import Evaluate, fit
 from seqwright.training.rate_finder import STEPS as RATE_STEPS
 from seqwright.training.reporter import Quiet
@@ -57,7 +58,7 @@ class Pace(NamedTuple):
     step: float = 0.0
     validation: float = 0.0
     saving: float = 0.0  # of a checkpoint
-    first: float = 0.0  # what the first validation and the first checkpoint take more than the others
+    first: float = 0.0  # what is done once: the optimizer's imports, more for the first validation than for others
     ending: float = 0.0  # after the last step: what is learnt from the best checkpoint, and what is written for people
     evaluation: float = 0.0  # of the part that is kept for tests, greedily; its process starts like that of training
 
@@ -115,7 +116,7 @@ def measured_pace(
         step=seconds_per_step(recipe, model, prepared.train),
         validation=usual.validation,
         saving=usual.saving,
-        first=max(0.0, first.validation + first.saving - usual.validation - usual.saving),
+        first=max(0.0, first.whole - usual.whole),
         ending=ending,
         evaluation=usual.validation * asked / max(1, scored),
     )
@@ -167,12 +168,12 @@ class StepTimes(Quiet):
 
 
 class Validated(Quiet):
-    """Times the last validation of a training, and what is written after it."""
+    """Times the last validation of a training, what is written after it, and the whole training."""
 
     def __init__(self, evaluate: Evaluate, device: torch.device) -> None:
         self._evaluate, self.device = evaluate, device
-        self.validation = self.saving = 0.0
-        self.clock = Clock(device)
+        self.validation = self.saving = self.whole = 0.0
+        self.begun = self.clock = Clock(device)
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         """The scores."""
@@ -183,7 +184,7 @@ class Validated(Quiet):
 
     def end(self) -> None:
         """The checkpoint is written."""
-        self.saving = self.clock.seconds()
+        self.saving, self.whole = self.clock.seconds(), self.begun.seconds()
 
 
 def _tried(

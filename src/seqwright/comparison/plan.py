@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 from seqwright.comparison.prediction_files import read_header
 from seqwright.comparison.settings import Budget, ComparisonSettings, RowSettings, slug
+from seqwright.data.relative_paths import beside_run
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.inputs.source_text import SourceTextSettings
 from seqwright.kinds import task_of
 from seqwright.recipe import Recipe, changed_data, flattened, recipe_from, validated, with_base, with_weights
-from seqwright.run_folders import changed_settings, resolved_of
+from seqwright.run_folders import changed_settings, refuse_old_layout, resolved_of
 from seqwright.tasks.ensembles import can_join
 from seqwright.training.checkpoint import steps_on_disk
 
@@ -126,7 +127,7 @@ def _trained(
 
 def _opened(settings: ComparisonSettings, given: RowSettings) -> ComparisonRow:
     run = Path(str(given.run)).expanduser()
-    plain = resolved_of(run)
+    plain = beside_run(resolved_of(run), run)
     plain.pop("sha256", None)
     recipe = recipe_from({**plain, "data": changed_data(plain["data"], settings.data)}, name=run.name)
     return ComparisonRow(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))
@@ -147,7 +148,7 @@ def _refuse_other_decoding(plan: Plan) -> None:
     now = plan.decoding.model_dump(mode="json", exclude_none=True)
     for row in plan.rows if plan.decodes else ():
         if (path := row.trials[0].predictions) is not None:
-            before = read_header(path).get("decoding", {})
+            before = read_header(path).get("decoding") or {}
             unlike = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
             if unlike:
                 raise SettingError(
@@ -228,6 +229,7 @@ def refuse_another_beginning(recipe: Recipe, folder: Path) -> None:
     if not steps_on_disk(folder):
         return
     try:
+        refuse_old_layout(folder)
         before = resolved_of(folder)["training"]["steps"]
         changed = changed_settings(recipe, folder)
     except UserError as error:

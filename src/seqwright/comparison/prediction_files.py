@@ -6,12 +6,16 @@ from typing import Any
 
 from seqwright.data.files import lines
 from seqwright.errors import DataError
+from seqwright.recipe import SECTIONS
 
 FORM = 1  # of the files
 ENDING = ".jsonl.gz"
-# What the first line has at least.
+# What the first line says, and what it may also say.
 HEADER = {"predictions": int, "examples": int, "parameters": int, "part": str, "sha256": str}
 HEADER |= {"scores": dict, "recipe": dict}
+OPTIONAL = {"kind": str, "training": dict, "decoding": dict}
+TRAINING = ("steps", "tokens", "seconds")
+HUGE = 1e18  # what nothing is counted up to
 
 Line = dict[str, Any]
 
@@ -41,19 +45,21 @@ def read_predictions(path: Path) -> tuple[Line, list[Line]]:
 
 def _header(path: Path, text: str) -> Line:
     header = _parsed(path, 1, text)
-    known = {
-        "predictions": int,
-        "examples": int,
-        "part": str,
-        "sha256": str,
-        "parameters": int,
-        "scores": dict,
-        "recipe": dict,
-    }
-    whole = all(isinstance(header.get(name), kind) for name, kind in known.items())
-    if not whole or header["predictions"] != FORM:
+    if not _is_header(header) or header["predictions"] != FORM:
         raise DataError(f"{path} is no file of predictions that this version of `seqwright compare` writes")
     return header
+
+
+def _is_header(header: Line) -> bool:
+    """Whether everything is there, and of its kind."""
+    forms = {**HEADER, **{name: form for name, form in OPTIONAL.items() if header.get(name) is not None}}
+    if not all(isinstance(header.get(name), form) for name, form in forms.items()):
+        return False
+    sections = [header["recipe"].get(section, {}) for section in SECTIONS]
+    training = header.get("training") or dict.fromkeys(TRAINING, 0)
+    numbers = [header["parameters"], *(training.get(name) for name in TRAINING)]
+    counted = all(isinstance(number, int | float) and 0 <= number < HUGE for number in numbers)
+    return counted and all(isinstance(section, dict) for section in sections)
 
 
 def _parsed(path: Path, number: int, text: str) -> Line:

@@ -5,7 +5,7 @@ the part. The same predictions are the same bytes.
 """
 
 import json
-import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from seqwright.recipe import recipe_from, validated
 from seqwright.whole_file import written_whole
 
 KEPT = ("part", "sha256", "parameters", "training")  # of what was found of a trial
+LARGEST = sys.float_info.max
 
 Line = dict[str, Any]
 
@@ -79,7 +80,7 @@ def scored_again(job: Mapping[str, Any]) -> dict[str, Any]:
     recipe = recipe._replace(data=validated("data", job["data"], recipe.task))
     data, part = data_of(recipe), header["part"]
     _refuse_other_part(path, header, data, job["part"])
-    answers = list(_answers(path, header["kind"], lines, data, part))
+    answers = list(_answers(path, header.get("kind"), lines, data, part))
     with written_whole(Path(job["answers"])) as file:
         file.writelines(map(_line, answers))
     found: Found = {name: header[name] for name in KEPT if name in header}
@@ -139,7 +140,7 @@ def _label(line: Line, example: Any) -> Line | None:
 def _tags(line: Line, sentence: Any) -> Line | None:
     tags, predicted = list(sentence.tags), line.get("predicted")
     whole = isinstance(predicted, list) and all(isinstance(tag, str) for tag in predicted)
-    return {"tags": tags, "predicted": predicted} if whole and len(predicted or ()) in {len(tags), 0} else None
+    return {"tags": tags, "predicted": predicted} if whole and len(predicted or ()) == len(sentence.words) else None
 
 
 def _span(line: Line, question: Any) -> Line | None:
@@ -165,7 +166,7 @@ def _forecast(line: Line, window: Any) -> Line | None:
 
 def _number(value: Any) -> float | None:
     """A finite number, if it is one."""
-    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
     return value if known else None
 
 

@@ -15,7 +15,7 @@ from seqwright.comparison.plan import ComparisonRow, Plan
 from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
 from seqwright.comparison.statistics import paired_test, statistics_of
-from seqwright.kinds import TASKS
+from seqwright.kinds import TASKS, task_of
 from seqwright.metrics.significance import FEWEST, Additive, Confidence, confidences
 from seqwright.outputs.text_scores import LOWER_IS_BETTER
 
@@ -40,6 +40,7 @@ def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
         "description": settings.description,
         "made": made(),
         "task": plan.task,
+        "unit": task_of(plan.task).input.unit,
         "part": first.get("part"),
         "examples": first.get("examples"),
         "baseline": plan.baseline,
@@ -143,6 +144,7 @@ def _cost(plan: Plan, outcome: Outcome, row: ComparisonRow, number: int) -> dict
     cost: dict[str, float] = {"training_seconds": books["seconds"]}
     if books["tokens"]:
         cost |= {"steps": books["steps"], "tokens": books["tokens"]}
+    if books["tokens"] and books["seconds"]:
         cost["tokens_per_second"] = books["tokens"] / books["seconds"]
     if books["tokens"] and measured.get("descends"):
         cost["flops"] = measured["flops_per_token"] * books["tokens"]

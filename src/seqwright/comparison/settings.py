@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from seqwright.comparison.prediction_files import ENDING
+from seqwright.data.files import whole_text
 from seqwright.errors import SettingError, closest, run_instead
 from seqwright.recipe import recipe_text
 from seqwright.settings import Settings
@@ -133,7 +134,7 @@ def read_comparison(where: str) -> tuple[ComparisonSettings, Path]:
     if not path.is_file() and path.suffix != ".toml" and where in known:
         path = known[where]
     try:
-        plain = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        plain = tomllib.loads(whole_text(path, "utf-8-sig"))
     except FileNotFoundError as error:
         close = closest(path.stem, known)
         raise SettingError(

@@ -16,12 +16,10 @@ from seqwright.comparison.plan import ComparisonRow, Plan, Trial, refuse_another
 from seqwright.comparison.records import Found, Records
 from seqwright.errors import UserError
 from seqwright.recipe import Recipe
-from seqwright.run_folders import usual_settings
 from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
 from seqwright.training.interruption import Interruption
 
 Say = Callable[[str], None]
-NUMBERED = b'{"example":'  # how an answer begins
 IMMATERIAL = frozenset({"name", "description", "training.keep", "training.patience"})  # settings that cost nothing
 
 
@@ -95,7 +93,7 @@ class Stages:
         trial = row.trials[0]
         resolved = trial.recipe.resolved()
         made_by = {**resolved, "timed": trial.trained}
-        found = self.records.found(trial.name, "measured", made_by, usual_settings(trial.recipe), IMMATERIAL)
+        found = self.records.found(trial.name, "measured", made_by, IMMATERIAL)
         if found is None:
             self.say(f"{title}: measuring")
             try:
@@ -130,7 +128,7 @@ class Stages:
         if not steps_on_disk(trial.folders[0]):
             return None
         alike = IMMATERIAL | {"training.threads"}
-        return self.records.found(trial.name, "trained", recipe.resolved(), usual_settings(recipe), regardless=alike)
+        return self.records.found(trial.name, "trained", recipe.resolved(), alike)
 
     def _attempt(self, progress: TrialProgress, title: str, left: float) -> None:
         """Train and evaluate a trial; what the user can cause stops this row and no other."""
@@ -164,8 +162,7 @@ class Stages:
         }
         made_by = {**asked, "of": _origin(trial)}
         answers = self.records.answers(trial.name)
-        usual = usual_settings(trial.recipe)
-        found = self.records.found(trial.name, "evaluated", made_by, usual) if _numbered(answers) else None
+        found = self.records.found(trial.name, "evaluated", made_by)
         if found is None:
             self.records.folder.mkdir(parents=True, exist_ok=True)
             job = {**asked, "answers": str(answers)}
@@ -175,6 +172,7 @@ class Stages:
             else:
                 self.say(f"{title}: scoring its predictions again")
                 found = done({"stage": "scored", **job, "predictions": str(trial.predictions)})
+            found["answers"] = self.records.sum_of_answers(trial.name)
             self.records.keep(trial.name, "evaluated", made_by, found)
         return found
 
@@ -194,14 +192,6 @@ def _work(progress: TrialProgress) -> str:
     if not progress.measured["descends"]:
         return "by counting"
     return f"{progress.steps:,} steps, {spoken(progress.seconds)}"
-
-
-def _numbered(answers: Path) -> bool:
-    """Whether there are answers that say which example each is for; those of the version before do not."""
-    if not answers.is_file():
-        return False
-    with answers.open("rb") as file:
-        return file.read(len(NUMBERED)) in {NUMBERED, b""}
 
 
 def _origin(trial: Trial) -> list[Any]:

@@ -43,8 +43,9 @@ def tabled(found: dict[str, Any]) -> ComparisonTable:
     columns["parameters"] = [TableCell(magnitude(row["parameters"])) for row in found["rows"]]
     columns["training FLOPs"] = _cells(found, "training", "flops", scientific)
     columns["training time"] = _cells(found, "cost", "training_seconds", duration)
-    columns["tokens/s training"] = _cells(found, "cost", "tokens_per_second", thousands)
-    columns["tokens/s decoding"] = _cells(found, "cost", "decoding_tokens_per_second", thousands)
+    unit = found.get("unit", "tokens")  # of a table that was made before there were others, nothing is said
+    columns[f"{unit}/s training"] = _cells(found, "cost", "tokens_per_second", thousands)
+    columns[f"{unit}/s decoding"] = _cells(found, "cost", "decoding_tokens_per_second", thousands)
     columns["peak memory"] = _cells(found, "cost", "memory_bytes", lambda size: f"{size / 2**30:.2f} GiB")
     columns["energy"] = _cells(found, "cost", "energy_wh", _watt_hours)
     kept = _filled(columns)

@@ -61,6 +61,7 @@ READERS = {
     "labelled-series": Reader(
         "labelled series", "labelled_series.LabelledSeriesFiles", (), ("label", "fold_labels", "decimal", *WRITTEN)
     ),
+    "labelled-images": Reader("labelled images", "image_files.ImageFiles", (), ("image", "label", "images", *WRITTEN)),
     "described": Reader(
         "texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns", "decimal", *WRITTEN)
     ),
@@ -102,6 +103,7 @@ class Card:
     reading: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     generator: str = ""
+    obtain: str = ""
     suggests: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -175,7 +177,7 @@ class Card:
         file = self.file(name)
         path = located(self, file)
         if path is None:
-            remedy = f"run `seqwright data get {self.name}`" if file.address else "put it there"
+            remedy = f"run `seqwright data get {self.name}`" if file.address else self.obtain or "put it there"
             raise DataError(
                 f"{file.path} of {self.name} is neither in $SEQWRIGHT_DATA/{self.home} nor in {download_folder(self)}: "
                 f"{remedy}"

@@ -47,8 +47,8 @@ def require_addresses(card: Card) -> None:
     for file in card.files:
         if not file.address and located(card, file) is None:
             raise DownloadError(
-                f"{file.path} of {card.name} cannot be downloaded: no address is known for it; put a copy with the "
-                f"sha256 {file.sha256} into $SEQWRIGHT_DATA/{card.home}"
+                f"{file.path} of {card.name} cannot be downloaded: no address is known for it; "
+                + (card.obtain or f"put a copy with the sha256 {file.sha256} into $SEQWRIGHT_DATA/{card.home}")
             )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, AnyStr, cast
 
 from seqwright.data.limits import file_limits
-from seqwright.errors import DataError, MissingFileError, SettingError, by_setting, nearest
+from seqwright.errors import DataError, MissingFileError, SettingError, brief, by_setting, nearest
 
 UTF_8 = "utf-8"
 ZIP = ".zip"
@@ -146,6 +146,13 @@ def require_small(path: Path) -> None:
         raise DataError(too_large(path, file_limits().document))
 
 
+def whole_text(path: Path, encoding: str = UTF_8) -> str:
+    """The text of a file that is read in one piece."""
+    refuse_pipe(path)
+    require_small(path)
+    return path.read_text(encoding=encoding)
+
+
 def unpacked(path: Path) -> IO[bytes]:
     """The bytes of a file, or those of what is compressed in it."""
     if _compressed(path):
@@ -195,13 +202,17 @@ def existing(name: str) -> Path:
 def expanded(name: str | Path) -> Path:
     """A path with the user's folder in place of `~`, or that of another user whom the system knows."""
     try:
-        return Path(name).expanduser()
+        path = Path(name).expanduser()
+        path.exists()  # which no file of an endless name can be asked
+        return path
+    except OSError as error:
+        raise DataError(f"{brief(str(name))} cannot be read: {error.strerror}") from error
     except RuntimeError as error:
         raise DataError(f"{name} begins with ~, but the folder of that user is not known: write it out") from error
 
 
 def require_file(path: Path) -> None:
-    """Refuse what is not there, or is no file: a folder, or a pipe, which might keep its reader waiting for ever."""
+    """Refuse what is not there, or is no file: a folder, or a pipe."""
     if path.is_dir():
         raise DataError(f"{path} is a folder, expected a file")
     if not path.exists():
@@ -209,7 +220,12 @@ def require_file(path: Path) -> None:
         folder = path.absolute().parent
         looked = f"{folder}" if folder.is_dir() else f"{folder}, which is not there either"
         raise MissingFileError(f"there is no file {path}: it was looked for in {looked}.{nearest(path.name, beside)}")
-    if not path.is_file():
+    refuse_pipe(path)
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse what is there and no file: its reader might wait for ever, or read for ever."""
+    if path.exists() and not path.is_file() and not path.is_dir():
         raise DataError(
             f"{path} is no file but a pipe or a device, which cannot be read twice: write what it gives into a file"
         )

@@ -44,7 +44,7 @@ def class_counts(labels: Iterable[str]) -> dict[str, int]:
         common = ", ".join(f"'{short(label)}'" for label, _ in found.most_common(2))
         raise DataError(
             f"the {examples:,} examples of the training part have {len(found):,} different labels, such as {common}: "
-            "that looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1"
+            "that looks like another column; choose the right one with data.label"
             + (f"; {file_limits().raised('labels')}" if len(found) > file_limits().labels else "")
         )
     return {label: found[label] for label in sorted(found, key=_order)}

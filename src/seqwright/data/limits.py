@@ -13,13 +13,14 @@ VARIABLE = "SEQWRIGHT_LIMITS"
 
 
 class Limits(NamedTuple):
-    """Bytes or characters, but for `rows` and `labels`."""
+    """Bytes or characters, but for `rows`, `labels` and `pixels`."""
 
     line: int = 2**26  # of a text file, in bytes
     cell: int = 2**24  # of a table, in characters: a quote that is never closed makes one of all that follows it
     document: int = 2**28  # what is read in one piece: a JSON file, a text of several lines, a file of an archive
     rows: int = 2**20  # of a sheet, as Excel has them
     labels: int = 1000  # different ones of a classifier, or tags
+    pixels: int = 2**26  # of an image, by its header: 8,192 × 8,192
 
     def raised(self, name: str) -> str:
         """What to do where a file rightly has more: the end of a sentence."""

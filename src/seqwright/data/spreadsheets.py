@@ -18,6 +18,7 @@ from seqwright.errors import DataError
 LIBRARIES = {".xlsx": "openpyxl", ".parquet": "pyarrow.parquet"}
 SHEETS = tuple(LIBRARIES)
 AT_ONCE = 1024  # rows
+PACKED = 100  # bytes of a column of Parquet in one: text makes 2 to 20 of it
 LOOKED_AT = 12  # rows for the first with several cells
 
 
@@ -64,7 +65,17 @@ def parquet_records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _parquet_file(path: Path) -> Any:
-    return _opened(path, lambda parquet: parquet.ParquetFile(path))
+    file = _opened(path, lambda parquet: parquet.ParquetFile(path))
+    _refuse_packed(path, file.metadata)
+    return file
+
+
+def _refuse_packed(path: Path, about: Any) -> None:
+    """Refuse columns that no table packs so well: before one is unpacked, the file says how large that is."""
+    for group in map(about.row_group, range(about.num_row_groups)):
+        for column in map(group.column, range(about.num_columns)):
+            if column.total_uncompressed_size > max(file_limits().document, PACKED * column.total_compressed_size):
+                raise DataError(too_large(f"{path}, column '{column.path_in_schema}',", file_limits().document))
 
 
 def _parquet_rows(path: Path) -> Iterator[list[str]]:

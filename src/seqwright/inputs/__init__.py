@@ -17,6 +17,7 @@ from seqwright.batches import Rows, RowT
 from seqwright.data.tables import Usual
 from seqwright.errors import RunError
 from seqwright.inputs.saved import saved_sum
+from seqwright.settings import Settings
 
 MOST_NAMED = 8  # things that a remark names
 ExampleT = TypeVar("ExampleT")
@@ -49,6 +50,13 @@ class Given(Examples[ExampleT]):
         super().__init__(lambda: self.examples, "", "the input")
 
 
+class Picture(NamedTuple):
+    """The name of a drawing, and the plain data that is drawn."""
+
+    name: str
+    data: dict[str, Any]
+
+
 class Room(NamedTuple):
     """What a model can read: whether something stands before every text, and how much it reads at once.
 
@@ -68,6 +76,15 @@ class Input(ABC, Generic[ExampleT, RowT]):
 
     noun: ClassVar[str] = "examples"
     """What several of its examples are called."""
+    settings: ClassVar[type[Settings]] = Settings
+    """What can be set of it in [input]: nothing, if not said otherwise."""
+    unit: ClassVar[str] = "tokens"
+    """What the length of a row counts."""
+    at_once: ClassVar[int] = 8192
+    """How much of that stands in a batch of what a user asks, on any side."""
+
+    baseline_examples: ClassVar[int] = 50_000
+    """How many examples a linear baseline learns from, at most."""
 
     @property
     def marks(self) -> int:
@@ -107,6 +124,14 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """What is read of an example, as the fields that JSON has of it."""
         return {"input": str(example)}
 
+    def line_start(self, example: ExampleT) -> str:
+        """What stands before a prediction on a line for people; nothing where it is known without."""
+        return ""
+
+    def picture(self, examples: Examples[ExampleT]) -> Picture | None:
+        """What can be seen of some examples before training on them; None where there is nothing to draw."""
+        return None
+
     def digest(self, example: ExampleT) -> bytes:
         """The same for two examples of which the same is read, and hardly ever for others."""
         return hashlib.blake2b(json.dumps(self.example_fields(example)).encode(), digest_size=8).digest()
@@ -139,12 +164,12 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """What a model over this input is built with beside its settings: the vocabulary, the channels."""
 
     @abstractmethod
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write everything into a folder."""
 
     @classmethod
     @abstractmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
 
     def fingerprint(self) -> str:

@@ -5,7 +5,7 @@ What is asked and what is answered stand in one row; a special token between the
 B batch · T time · N rows
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,11 +15,13 @@ from pydantic import Field
 from seqwright.batches import Ids, Numbers, Rows, padded
 from seqwright.batches.prompted import Marks, joined_turns
 from seqwright.data.examples import Pair
+from seqwright.errors import DataError, brief
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.source_text import PairInput
 from seqwright.inputs.spelling import Spelled, every_place
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 
 
 class PromptSettings(TokenizerSettings):
@@ -72,7 +74,8 @@ class PromptInput(PairInput):
     task: str
     longest: int
     context: int | None  # most tokens that the model reads
-    settings: PromptSettings | None = field(default=None, compare=False)  # while learning
+    learnt_with: PromptSettings | None = field(default=None, compare=False)  # while learning
+    settings: ClassVar[type[Settings]] = PromptSettings
     noun: ClassVar[str] = "prompts"
     side: ClassVar[str] = "prompts"
     marks: ClassVar[int] = 1
@@ -108,6 +111,16 @@ class PromptInput(PairInput):
         """What asks for an answer."""
         return [self.tokens.task]
 
+    def parse(self, given: Any) -> Pair:
+        """A text; or a chat, `{"messages": [{"role": "user", "content": …}, …]}`, whose last message is answered."""
+        return chat_of(given) if isinstance(given, Mapping) else super().parse(given)
+
+    def parts(self, given: Any) -> list[Spelled]:
+        """Of a text alone: nothing is said of where the turns before it stand."""
+        if isinstance(given, Mapping):
+            raise DataError("a chat is read in turns, which cannot be looked at; give its last text alone")
+        return super().parts(given)
+
     def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
         """So many tokens of a text as are read."""
         return [places[: self.most] for places in every_place(texts)]
@@ -138,6 +151,24 @@ class PromptInput(PairInput):
         cut = int((rows.whole_N > self.most).sum())
         told = [f"texts read only up to {self.most} tokens: {cut}"] if cut else []
         return told + lacking(self.tokenizer.unknown_parts(pair.source for pair in examples))
+
+
+def chat_of(given: Mapping[str, Any]) -> Pair:
+    """The last message of a chat, after the turns before it: what the user said, and what was answered."""
+    messages = given.get("messages")
+    texts = [
+        each["content"]
+        for number, each in enumerate(messages if isinstance(messages, Sequence) else ())
+        if isinstance(each, Mapping)
+        and each.get("role") == ("user", "assistant")[number % 2]
+        and isinstance(each.get("content"), str)
+    ]
+    if len(given) != 1 or len(texts) % 2 == 0 or len(texts) != len(messages or ()):
+        raise DataError(
+            f'an example is {brief(given)}, expected a text, or {{"messages": [{{"role": "user", "content": …}}, …]}}, '
+            "user and assistant in turn and the user last"
+        )
+    return Pair(texts[-1], "", shots=tuple(map(Pair, texts[:-1:2], texts[1::2])))
 
 
 def _texts(examples: Examples[Pair]) -> Iterator[str]:

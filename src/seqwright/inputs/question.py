@@ -15,11 +15,12 @@ from seqwright.batches.questions import AROUND, ContextWindow, PlacedTokens, Que
 from seqwright.data.question_files import WORDS, Question
 from seqwright.data.rows import json_object
 from seqwright.data.tables import Usual
-from seqwright.errors import DataError, SettingError, brief
+from seqwright.errors import DataError, SettingError, brief, by_option
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place
 from seqwright.inputs.token_rows import row_columns
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 
 FORMAT = 2
 WANTED = 'expected a mapping or JSON such as {"question": …, "context": …}'
@@ -61,9 +62,11 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
     stride: int
     question: int  # most tokens of one
     context: str | None = None  # of a question that is typed without one
+    settings: ClassVar[type[Settings]] = QuestionSettings
     noun: ClassVar[str] = "questions"
     begins: ClassVar[bool] = True
     texts: ClassVar[tuple[int, ...]] = (2,)
+    fields: ClassVar[tuple[str, ...]] = ("question", "context")
 
     def __post_init__(self) -> None:
         """Refuse windows that leave gaps, as the settings do: a file of a run may say anything."""
@@ -159,8 +162,9 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
             raise DataError(f"the question is blank; {WANTED}")
         if not isinstance(context, str) or not context.strip():
             raise DataError(
-                "there is no context to find the answer in: give one with --context or --context-file, or with each "
-                'question as JSON, {"question": …, "context": …}'
+                "there is no context to find the answer in: give "
+                + by_option("one with --context or --context-file, or with each question as JSON, ", "it as ")
+                + '{"question": …, "context": …}'
             )
         return Question(question, context, ())
 

@@ -9,13 +9,17 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from seqwright.batches import Ids, InMemory
-from seqwright.batches.text import texts
+from seqwright.batches import Batches, Ids, InMemory
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.packed import PackedBatches
+from seqwright.batches.text import StreamBatches, Text, texts
+from seqwright.batches.windows import OverlappingRows, WindowBatches, overlapping
 from seqwright.cache import Overlong
 from seqwright.errors import SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import DocumentInput
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 Form = Literal["stream", "windows", "documents", "packed"]
@@ -53,6 +57,7 @@ class RunningTextInput(DocumentInput[Ids]):
     overlong: Overlong
     blank: Literal["drop", "keep"]
     context: int | None  # most tokens that the model reads at once
+    settings: ClassVar[type[Settings]] = RunningTextSettings
     marks: ClassVar[int] = 1
     begins: ClassVar[bool] = True
 
@@ -79,7 +84,9 @@ class RunningTextInput(DocumentInput[Ids]):
     def encode(self, examples: Examples[str], *, seed: int = 0) -> InMemory | TokenisedTexts:
         """The documents of a part that are kept; all that a user types, whole."""
         if not examples.fingerprint:
-            return InMemory(self.tokenised(list(examples)))
+            rows = InMemory(self.tokenised(list(examples)))
+            rows.typed = True
+            return rows
         return tokenised_texts(
             examples.read,
             key=f"{examples.fingerprint} {self.tokenizer.fingerprint()}",
@@ -93,6 +100,24 @@ class RunningTextInput(DocumentInput[Ids]):
         """`input_BT`, `target_BT` and `real_BT`: each document by itself, with padding on the right."""
         batch = texts(rows, begin=self.first, end=self.tokenizer.end)
         return {"input_BT": batch.input_BT, "target_BT": batch.target_BT, "real_BT": batch.real_BT}
+
+    def ordered(self, rows: Any, *, tokens: int, seed: int) -> Batches[Text] | None:
+        """The rows as a stream, windows or packed documents; None where each document is kept apart."""
+        ends: dict[str, Any] = {"begin": self.first, "end": self.tokenizer.end}
+        match self.rows:
+            case "stream":
+                return StreamBatches(rows, streams=max(1, tokens // self.segment), segment=self.segment, **ends)
+            case "windows":
+                return WindowBatches(rows, tokens=tokens, segment=self.segment, seed=seed, **ends)
+            case "packed":
+                return PackedBatches(rows, tokens=tokens, segment=self.segment, seed=seed, **ends)
+            case "documents":
+                return None
+
+    def alone(self, rows: Any, *, tokens: int) -> Batches[Text]:
+        """Each text by itself, one that is longer than the context in windows that overlap."""
+        windows = OverlappingRows(rows, context=self.context, begin=self.first, end=self.tokenizer.end)
+        return Bucketed(windows, overlapping, tokens=tokens)
 
     def part_sentence(self, examples: Examples[str], rows: Any) -> tuple[str, str]:
         """`29,000 documents`, and what became of the others."""

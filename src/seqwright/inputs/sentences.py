@@ -4,7 +4,7 @@ B batch · T time · N rows
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,6 +14,8 @@ from pydantic import Field
 
 from seqwright.batches import Ids, padded
 from seqwright.batches.sentences import (
+    UNASKED,
+    EpochRow,
     FullSentences,
     SentencePairs,
     SentenceRow,
@@ -24,8 +26,9 @@ from seqwright.batches.sentences import (
 from seqwright.data.sentences import sentences
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.spelling import DocumentInput, Spelled, written_words
+from seqwright.inputs.spelling import DocumentInput, Spelled, named_texts, typed_text, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 MASK = "<mask>"
@@ -67,6 +70,7 @@ class SentencesInput(DocumentInput[SentenceRow]):
     longest: int  # tokens of a row
     context: int  # most tokens of what a user types: all that the model can read
     form: Form
+    settings: ClassVar[type[Settings]] = SentencesSettings
     begins: ClassVar[bool] = True
     texts: ClassVar[tuple[int, ...]] = (1, 2)
 
@@ -133,7 +137,12 @@ class SentencesInput(DocumentInput[SentenceRow]):
             return super().spelled(text)
         tokens = self.row(text)[1:-1]
         pieces = [written_words(self.tokenizer, [token])[0][0] for token in tokens.tolist()]
-        return Spelled(tokens, [(0, 0)] * len(tokens), written_words(self.tokenizer, tokens.tolist()), pieces)
+        return Spelled(tokens, [(0, 0)] * len(tokens), written_words(self.tokenizer, tokens.tolist()), pieces, text)
+
+    def parts(self, given: Any) -> list[Spelled]:
+        """The same of one text, or of two of which one follows the other; they need hide no word."""
+        names = self.fields if isinstance(given, Mapping) and "text_pair" in given else self.fields[:1]
+        return [*map(self.spelled, named_texts(given, names) if isinstance(given, Mapping) else [typed_text(given)])]
 
     def row(self, text: str) -> Ids:
         """`begin … mask … end`: a text as it stands, the words left hidden that it hides."""
@@ -150,6 +159,12 @@ class SentencesInput(DocumentInput[SentenceRow]):
                 "once: shorten it"
             )
         return row
+
+    def joined(self, texts: Sequence[Ids]) -> SentenceRow:
+        """The row of one text whose tokens are known, or of two."""
+        tokens = np.array([self.tokenizer.begin, *super().joined(texts), self.tokenizer.end])
+        second = len(texts[0]) + 2 if len(texts) > 1 else len(tokens)
+        return SentenceRow(EpochRow(tokens, second, UNASKED), 0, np.random.default_rng(0))
 
     def stack(self, rows: Sequence[SentenceRow]) -> Stacked:
         """`input_BT`, `real_BT`, `segment_BT`, `next_B` and `row_B`, with padding on the right."""

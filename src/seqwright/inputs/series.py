@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -111,6 +111,7 @@ class SeriesInput(Input[HasSeries, Values]):
     scale: Scale
     columns: tuple[str, ...] = ()
     reach: float | None = None  # of the training part as it is read, where the model can say nothing beyond 1
+    settings: ClassVar[type[Settings]] = SeriesSettings
 
     @classmethod
     def learn(cls, train: Examples[HasSeries], settings: SeriesSettings, *, room: Room, like: Any = None) -> Self:
@@ -246,14 +247,16 @@ class SeriesInput(Input[HasSeries, Values]):
         """The channels."""
         return {"channels": self.channels}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the columns and the scale."""
-        save_json(folder / "scaling.json", {"columns": self.columns, **self.scale.plain()})
+        save_json(Path(folder, "scaling.json"), {"columns": self.columns, **self.scale.plain()})
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
-        return load_json(folder / "scaling.json", lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"])))
+        return load_json(
+            Path(folder, "scaling.json"), lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"]))
+        )
 
 
 def plain_values(values_TC: Values) -> list[Any]:

@@ -19,6 +19,7 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import TokenInput, typed_text
 from seqwright.inputs.token_rows import Resampling, token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 
 MOST_TOKENS = 4096  # of a text; attention to a longer one needs gigabytes
 # What people write above texts from which another is written, the plainest first.
@@ -77,7 +78,8 @@ class SourceTextInput(PairInput):
     both: bool  # whether what is written has the same tokenizer
     longest: int  # most tokens in training
     dropout: float = 0.0
-    settings: SourceTextSettings | None = field(default=None, compare=False)  # while learning
+    learnt_with: SourceTextSettings | None = field(default=None, compare=False)  # while learning
+    settings: ClassVar[type[Settings]] = SourceTextSettings
     noun: ClassVar[str] = "pairs"
     marks: ClassVar[int] = 1
     begins: ClassVar[bool] = False

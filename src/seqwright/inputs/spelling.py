@@ -3,7 +3,7 @@
 import re
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -26,20 +26,22 @@ Words = list[tuple[str, list[int]]]
 class Spelled(NamedTuple):
     """The tokens of a text, from where to where each stands in it, and its words with the places of their tokens.
 
-    `pieces` are the tokens as the text has them.
+    `pieces` are the tokens as the text has them, and `text` is all of it.
     """
 
     tokens: Ids
     spans: list[tuple[int, int]]
     words: Words
     pieces: list[str]
+    text: str = ""
 
     def at(self, places: Ids) -> "Spelled":
         """The same of some of its tokens; a word needs all of its own."""
         new = {old: place for place, old in enumerate(places.tolist())}
         words = [(word, [new[place] for place in some]) for word, some in self.words if new.keys() >= set(some)]
         some = places.tolist()
-        return Spelled(self.tokens[places], [self.spans[n] for n in some], words, [self.pieces[n] for n in some])
+        spans, pieces = [self.spans[n] for n in some], [self.pieces[n] for n in some]
+        return self._replace(tokens=self.tokens[places], spans=spans, words=words, pieces=pieces)
 
 
 class TokenInput(Input[ExampleT, RowT]):
@@ -50,6 +52,8 @@ class TokenInput(Input[ExampleT, RowT]):
 
     tokenizer: Tokenizer
     file: ClassVar[str] = "reading.json"
+    fields: ClassVar[tuple[str, ...]] = ("text", "text_pair")
+    """What texts that are read together are called in a mapping, in the order in which they are read."""
 
     @property
     def texts(self) -> tuple[int, ...]:
@@ -88,6 +92,10 @@ class TokenInput(Input[ExampleT, RowT]):
         """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
         return spelled_text(self.tokenizer, text)
 
+    def parts(self, given: Any) -> list[Spelled]:
+        """The same of each text of what a user gives, in the order in which they are read."""
+        return [self.spelled(text) for text in self.example_fields(self.parse(given)).values()]
+
     def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
         """The places of those tokens of an example's texts that are read, in its first row if it has several: all."""
         return every_place(texts)
@@ -103,15 +111,15 @@ class TokenInput(Input[ExampleT, RowT]):
         """The vocabulary."""
         return {"vocabulary": self.tokenizer.size}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the tokenizer, and how texts are read."""
-        save_json(folder / self.file, plain_fields(self, without={"tokenizer"}))
-        self.tokenizer.save(folder / "tokenizer.json")
+        save_json(Path(folder, self.file), plain_fields(self, without={"tokenizer"}))
+        self.tokenizer.save(Path(folder, "tokenizer.json"))
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
-        return load_fields(cls, folder / cls.file, tokenizer=Tokenizer.load(folder / "tokenizer.json"))
+        return load_fields(cls, Path(folder, cls.file), tokenizer=Tokenizer.load(Path(folder, "tokenizer.json")))
 
 
 class DocumentInput(TokenInput[str, RowT]):
@@ -135,6 +143,14 @@ def typed_text(given: Any) -> str:
     return given
 
 
+def named_texts(given: Mapping[Any, Any], names: Sequence[str]) -> list[str]:
+    """The texts of a mapping that has those of some names, and nothing else."""
+    if given.keys() != set(names):
+        expected = ", ".join(f'"{name}": …' for name in names)
+        raise DataError(f"an example has the fields {', '.join(map(str, given))}; expected {{{expected}}}")
+    return [str(given[name]) for name in names]
+
+
 def spelled_text(tokenizer: Tokenizer, text: str) -> Spelled:
     """A text in the user's own characters."""
     tokens, spans = tokenizer.placed(text)
@@ -144,7 +160,7 @@ def spelled_text(tokenizer: Tokenizer, text: str) -> Spelled:
 def spelled_at(text: str, tokens: Ids, spans: Sequence[tuple[int, int]], words: Words) -> Spelled:
     """Tokens that begin at some places of a text: each is all that stands there up to where the next begins."""
     whole = list(pairwise([0, *(begin for begin, _ in spans[1:]), len(text)]))[: len(spans)]
-    return Spelled(tokens.astype(np.int64), whole, words, [text[begin:end] for begin, end in whole])
+    return Spelled(tokens.astype(np.int64), whole, words, [text[begin:end] for begin, end in whole], text)
 
 
 def every_place(texts: Sequence[Spelled]) -> list[Ids]:

@@ -16,11 +16,12 @@ from seqwright.batches import Ids, Rows, Zipped, begun, padded, segments
 from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs, paired, shortened
 from seqwright.data.labelled_tables import TEXT_WORDS, Example
 from seqwright.data.tables import Usual
-from seqwright.errors import DataError, SettingError, by_setting
+from seqwright.errors import DataError, SettingError, by_option, by_setting
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.spelling import Spelled, TokenInput, every_place, typed_text
+from seqwright.inputs.spelling import Spelled, TokenInput, every_place, named_texts, typed_text
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.settings import Settings
 
 WORD = re.compile(r"\w+|[^\w\s]")
 MOST_WORDS = 50_000
@@ -50,6 +51,7 @@ class TextInput(TokenInput[Example, Ids]):
     begins: bool = False  # whether the model reads a token before every text
     pairs: bool = False  # whether an example is two texts
     imported: bool = False  # whether another program trained the model that reads
+    settings: ClassVar[type[Settings]] = TextSettings
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
 
     @classmethod
@@ -105,18 +107,15 @@ class TextInput(TokenInput[Example, Ids]):
     def parse(self, given: Any) -> Example:
         """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `text_pair`."""
         if isinstance(given, Mapping):
-            unknown = given.keys() - {"text", "text_pair"}
-            if unknown or "text" not in given or self.pairs is not ("text_pair" in given):
-                expected = '{"text": …, "text_pair": …}' if self.pairs else '{"text": …}'
-                raise DataError(f"an example has the fields {', '.join(map(str, given))}; expected {expected}")
-            return Example(str(given["text"]), "", str(given["text_pair"]) if self.pairs else None)
+            text, *other = named_texts(given, self.fields[: 1 + self.pairs])
+            return Example(text, "", *other)
         first, tab, second = typed_text(given).partition("\t")
         if not self.pairs:
             return Example(given, "")
         if not tab and given.strip():
             raise DataError(
                 f"'{_short(given)}' is a single text, but the run learnt pairs: put a tab between its two texts, or "
-                "give the other with --text-pair"
+                + by_option("give the other with --text-pair", 'give {"text": …, "text_pair": …}')
             )
         return Example(first, "", second)
 

@@ -95,11 +95,12 @@ class Tokenizer(ABC):
         return OwnTokenizer.learnt(texts, settings, special)
 
     @staticmethod
-    def load(path: Path) -> "Tokenizer":
+    def load(path: str | Path) -> "Tokenizer":
         """The tokenizer that `save` wrote, or a tokenizer.json of another program."""
         from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
         from seqwright.inputs.own_tokenizers import OwnTokenizer
 
+        path = Path(path)
         if not path.is_file():
             raise RunError(f"{path} is missing; expected the tokenizer that training wrote: restore it from a copy")
         try:
@@ -135,9 +136,9 @@ class Tokenizer(ABC):
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_json, (type(self), self.json())
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the library's JSON, which its other users can read too."""
-        write_whole(path, self.json())
+        write_whole(Path(path), self.json())
 
     def json(self) -> str:
         """What `save` writes."""

@@ -78,10 +78,11 @@ class VectorInput(Input[GivenText, Codes]):
         return {"label": Usual(LABEL_WORDS, text=False, number=all(map(is_number, self.vectors.names)))}
 
     def parse(self, given: Any) -> GivenText:
-        """A number, a label, or several numbers: a tuple, a mapping of the columns, or with commas between them."""
+        """A number, a label, or several numbers: a tuple, an array, a mapping of the columns, or with commas."""
         if isinstance(given, Mapping):
             given = tuple(given[name] for name in self.table_columns() if given.get(name, "") != "")
-        text = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
+        several = isinstance(given, tuple) or (isinstance(given, np.ndarray) and given.ndim)
+        text = ",".join(map(str, given)) if several else str(given)
         if text.strip():
             self.vectors.code(text)
         return GivenText(text, "")
@@ -98,11 +99,11 @@ class VectorInput(Input[GivenText, Codes]):
         """The numbers of a vector."""
         return {"inputs": self.vectors.size}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write how vectors are made."""
-        save_json(folder / "vectors.json", plain_vectors(self.vectors))
+        save_json(Path(folder, "vectors.json"), plain_vectors(self.vectors))
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote."""
-        return load_json(folder / "vectors.json", lambda plain: cls(from_plain(plain)))
+        return load_json(Path(folder, "vectors.json"), lambda plain: cls(from_plain(plain)))

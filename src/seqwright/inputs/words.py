@@ -21,6 +21,7 @@ from seqwright.inputs.text import longest_of
 from seqwright.inputs.token_rows import row_columns
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.inputs.word_splits import CUTS, Split
+from seqwright.settings import Settings
 
 FORMAT = 2
 BLOCK = 2048  # sentences tokenised at a time
@@ -50,6 +51,7 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
     longest: int
     split: Split
     begins: bool = False  # whether the model reads a token before every sentence
+    settings: ClassVar[type[Settings]] = WordsSettings
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a sentence
     noun: ClassVar[str] = "sentences"
 
@@ -99,8 +101,16 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
 
     def spelled(self, text: str) -> Spelled:
         """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
+        return self._spelled(text, self.parse(text).words)
+
+    def parts(self, given: Any) -> list[Spelled]:
+        """The same of a text, or of words with a space between them."""
+        words = self.parse(given).words
+        return [self._spelled(given if isinstance(given, str) else " ".join(words), words)]
+
+    def _spelled(self, text: str, cut: Sequence[str]) -> Spelled:
         ids, spans, words, at = list[Ids](), list[tuple[int, int]](), list[tuple[str, list[int]]](), 0
-        for word in self.parse(text).words:
+        for word in cut:
             begin = max(text.find(word, at), at)  # what stands for a string of code is not in the text
             _, places = self.tokenizer.placed(self.tokenizer.opening + word)
             ((tokens,),) = self.tokens([[word]])

@@ -21,7 +21,7 @@ from seqwright.errors import RunError, SettingError
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.interchange.tokenizer_files import write_tokenizer
 from seqwright.layers.attention import Attention
-from seqwright.layers.blocks import Block, DecoderBlock, EncoderBlock, FeedForward, GELUFeedForward, PostNorm, PreNorm
+from seqwright.layers.blocks import Block, DecoderBlock, EncoderBlock, FeedForward, GELUFeedForward, PreNorm, Residual
 from seqwright.layers.embeddings import PositionedEmbedding
 from seqwright.models.bert import Bert, MaskedBert
 from seqwright.models.encoder_decoder import EncoderDecoder
@@ -291,7 +291,7 @@ def _fill_blocks(specs: Any, blocks: Any) -> None:
         _fill_norm(spec.ffn.layer_norm, block.around_feed_forward.norm)
 
 
-def _fill_self_attention(spec: Any, attention: Attention, around: PostNorm | PreNorm) -> None:
+def _fill_self_attention(spec: Any, attention: Attention, around: Residual) -> None:
     """There queries, keys and values are one projection."""
     query, key_value = attention.query, attention.key_value
     spec.linear[0].weight = array(torch.cat([query.weight, key_value.weight]))
@@ -301,7 +301,7 @@ def _fill_self_attention(spec: Any, attention: Attention, around: PostNorm | Pre
     _fill_norm(spec.layer_norm, around.norm)
 
 
-def _fill_source_attention(spec: Any, attention: Attention, around: PostNorm | PreNorm) -> None:
+def _fill_source_attention(spec: Any, attention: Attention, around: Residual) -> None:
     for part, linear in zip(spec.linear, (attention.query, attention.key_value, attention.output), strict=True):
         _fill_linear(part, linear)
     _fill_norm(spec.layer_norm, around.norm)

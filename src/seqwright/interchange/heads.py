@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
@@ -30,6 +31,11 @@ from seqwright.outputs.span import SpanOutput, SpanOutputSettings
 from seqwright.outputs.tags import TagsOutput
 from seqwright.tasks.wired import Wires
 
+# A vocabulary is rounded up so that its matrix is divided well: to a multiple of 64 (BERT's 30,522 to 30,528), of 128
+# (GPT-2's 50,257 to 50,304), or of 128 for each of up to eight devices (51,200). What that adds is less than what the
+# number divides by.
+ROUNDED = 1024
+ADDED = 8  # fewer may also be tokens that somebody added without writing them into the tokenizer
 REGRESSION = "regression"  # a problem_type
 AROUND = 2  # tokens that stand before and after a text
 UNKNOWN = NumberOutput(0.0, 1.0, 0.0, 0.0)  # what the model says is the value
@@ -73,6 +79,38 @@ class Pretrained(NamedTuple):
             "model": self.settings,
             "objective": {"kind": usual_kind("objective", self.task)},
         }
+
+    def inputs(self, settings: Any) -> Any:
+        """What a run has to read, and to predict."""
+        return self.head.inputs(self, settings)
+
+    @property
+    def reads_pairs(self) -> bool:
+        """Whether what is read may be two texts."""
+        return self.head.reads_pairs
+
+    @property
+    def told(self) -> str:
+        """Its size beside its parameters."""
+        return f"{self.tokenizer.size:,} tokens"
+
+    def remarks(self) -> list[str]:
+        """What a user should know of what was read."""
+        remarks = []
+        if constants := self.names.left_out(self.tensors):
+            remarks.append(f"left out, since every model computes them itself: {constants}")
+        if self.unused:
+            vectors = self.tokenizer.size
+            tokens = vectors - self.unused
+            sentence = f"{self.unused:,} of {vectors:,}, from <unused-{tokens}> on"
+            if not is_rounded_up(tokens, vectors):
+                sentence += (
+                    "; rounding explains fewer: unless the model was published so, the tokenizer may be another model's"
+                )
+            remarks.append(f"vectors that belong to no token of the tokenizer: {sentence}")
+        if self.idle:
+            remarks.append(f"left out, since nothing reads them under this head: {', '.join(self.idle)}")
+        return remarks
 
 
 @dataclass(frozen=True)
@@ -121,7 +159,7 @@ class Head(ABC):
 
     def label_config(self, output: Any) -> dict[str, Any]:
         """What config.json says of the labels."""
-        return _numbered(output.counts) if self.labelled else {}
+        return numbered(output.counts) if self.labelled else {}
 
     def scaled(self, tensors: Mapping[str, Tensor], output: Any) -> Mapping[str, Tensor]:
         """Our tensors so that the model predicts there what it predicts here."""
@@ -213,7 +251,7 @@ class SequenceClassification(Head):
 
     def label_config(self, output: Any) -> dict[str, Any]:
         """A regression has one label without a name."""
-        regression = {**_numbered(["LABEL_0"]), "problem_type": REGRESSION}
+        regression = {**numbered(["LABEL_0"]), "problem_type": REGRESSION}
         return regression if isinstance(output, NumberOutput) else super().label_config(output)
 
     def scaled(self, tensors: Mapping[str, Tensor], output: Any) -> Mapping[str, Tensor]:
@@ -283,7 +321,8 @@ def label_names(
     return names
 
 
-def _numbered(labels: Any) -> dict[str, Any]:
+def numbered(labels: Any) -> dict[str, Any]:
+    """What config.json says of labels."""
     return {
         "id2label": {str(number): label for number, label in enumerate(labels)},
         "label2id": {label: number for number, label in enumerate(labels)},
@@ -297,3 +336,8 @@ def _is_name(name: Any) -> bool:
 
 def _short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def is_rounded_up(tokens: int, vectors: int) -> bool:
+    """Whether rounding, or a few added tokens, explains that there are more vectors than tokens."""
+    return vectors - tokens < max(ADDED, math.gcd(vectors, ROUNDED))

@@ -8,7 +8,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from seqwright.interchange.onnx_graphs import SIZES, STEP, Graph, graphs_of
 from seqwright.interchange.onnx_tracing import TracedGraph, followable
 from seqwright.interchange.tokenizer_files import write_tokenizer
 from seqwright.interchange.weight_files import read_json, write_json
+from seqwright.whole_file import LONGEST_NAME
 
 CARD = "seqwright-onnx.json"
 FORMAT = 1
@@ -224,12 +225,25 @@ def read_onnx(folder: str | Path) -> OnnxFolder:
             f"{where} is of format {brief(card.get('format'))}, and this version of Seqwright reads format {FORMAT}: "
             "export the run again"
         )
-    files = card.get("files")
-    if not isinstance(files, dict) or not isinstance(card.get("graphs"), dict):
+    files, graphs = card.get("files"), card.get("graphs")
+    if not isinstance(files, dict) or not isinstance(graphs, dict):
         raise DataError(f"{where} lacks 'files' or 'graphs': export the run again")
+    named = [graph.get("file") if isinstance(graph, dict) else graph for graph in graphs.values()]
+    named += [card.get("tokenizer"), card.get("target_tokenizer")]
+    if unknown := [name for name in named if name not in list(files)]:
+        raise DataError(f"{where} names {brief(unknown[0])} and has no sha256 of it: export the run again")
+    if outside := [name for name in files if not _is_below(name)]:
+        raise DataError(f"{where} names {brief(outside[0])}, which is no file of that folder: export the run again")
     for name, sha256 in files.items():
         if not (folder / name).is_file():
             raise DataError(f"{folder / name} is missing, which {CARD} names: export the run again")
         if _sha256(folder / name) != sha256:
             raise DataError(f"{folder / name} was changed since {CARD} was written: export the run again")
     return OnnxFolder(folder, card)
+
+
+def _is_below(name: str) -> bool:
+    """Whether a name can be that of a file below the folder."""
+    path = PurePath(name)
+    plain = name.isascii() and name.isprintable() and len(name) <= LONGEST_NAME
+    return plain and not path.is_absolute() and ".." not in path.parts

@@ -1,6 +1,5 @@
 """A checkpoint as `transformers` writes it: a folder with config.json, its weights and its tokenizer."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,11 @@ from torch import Tensor
 from seqwright.errors import DataError, RunError
 from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import ROLES, Tokenizer, tokenizer_of
+from seqwright.interchange.configs import architecture_of, in_words, refuse_otherwise, refuse_wrong_numbers
 from seqwright.interchange.families import FAMILIES, Family
 from seqwright.interchange.heads import Head, Pretrained
+from seqwright.interchange.image_families import IMAGE_FAMILIES
+from seqwright.interchange.image_models import PretrainedImages, read_images_model, write_images_model
 from seqwright.interchange.mean_pooling import TYPE, write_code
 from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
 from seqwright.interchange.weight_files import (
@@ -28,18 +30,16 @@ from seqwright.tasks.wired import Wires
 from seqwright.whole_file import folder_whole
 
 CONFIG = "config.json"
+IMAGES = "vit"  # the kind of our models of images that are exchanged
 NEEDED = ("width", "heads", "layers", "context")
 PAIRS = "text_pairs"  # in a config of ours: that what is read are two texts
-SEVERAL_LABELS = "multi_label_classification"
-# A vocabulary is rounded up so that its matrix is divided well: to a multiple of 64 (BERT's 30,522 to 30,528), of 128
-# (GPT-2's 50,257 to 50,304), or of 128 for each of up to eight devices (51,200). What that adds is less than what the
-# number divides by.
-ROUNDED = 1024
 SHARES = {"dropout", "attention_dropout", "epsilon"}  # of our settings; the others are sizes
-ADDED = 8  # fewer may also be tokens that somebody added without writing them into the tokenizer
 
 
-def read_pretrained(path: Path) -> Pretrained:
+Found = Pretrained | PretrainedImages
+
+
+def read_pretrained(path: Path) -> Found:
     """A folder, or the safetensors file in it."""
     refuse_pickle(path)
     if not path.exists():
@@ -47,6 +47,8 @@ def read_pretrained(path: Path) -> Pretrained:
     folder = path if path.is_dir() else path.parent
     where = folder / CONFIG
     config = read_json(where)
+    if str(config.get("model_type")) in IMAGE_FAMILIES:
+        return read_images_model(path, config)
     family, head = _recognised(config, where)
     files = weight_files(folder) if path.is_dir() else [path]
     tensors = _with_prefix(read_tensors(files), family)
@@ -82,22 +84,15 @@ def _recognised(config: Mapping[str, Any], where: Path) -> tuple[Family, Head]:
     name = config.get("model_type")
     family = FAMILIES.get(str(name).removeprefix(TYPE))
     if family is None:
-        raise DataError(f"{where} is of model_type '{name}'; those that can be imported are {', '.join(FAMILIES)}")
-    listed = config.get("architectures") or [None]
-    architecture = listed[0] if isinstance(listed, list) else listed
-    if not isinstance(architecture, str | None):
-        raise DataError(f"{where} has architectures = {listed!r:.60}, expected a list of names: get it again")
+        types = ", ".join([*FAMILIES, *IMAGE_FAMILIES])
+        raise DataError(f"{where} is of model_type '{name}'; those that can be imported are {types}")
+    architecture = architecture_of(config, where)
     head = family.head_of(architecture)
     if head is None:
         known = [family.bare, *(name for head in family.heads for name in head.architectures)]
-        raise DataError(f"{where} is of the architecture {architecture}; those that can be imported are {_list(known)}")
-    for key, allowed in family.fixed.items():
-        if config.get(key) is not None and config[key] not in allowed:
-            raise DataError(f"{where} has {key} = {config[key]!r}; only {_list(map(repr, allowed))} can be imported")
-    if config.get("problem_type") == SEVERAL_LABELS:
-        raise DataError(
-            f"{where} gives a text several labels at once (problem_type); only one for each can be imported"
-        )
+        names = in_words(known)
+        raise DataError(f"{where} is of the architecture {architecture}; those that can be imported are {names}")
+    refuse_otherwise(config, family.fixed, where)
     return family, head
 
 
@@ -109,7 +104,9 @@ def _settings(
     missing = [family.settings[name] for name in NEEDED if name not in named]
     if missing:
         raise DataError(f"{where} lacks {', '.join(missing)}: get it again")
-    _refuse_wrong_numbers(config, family, tensors, where)
+    shares = {theirs for ours, theirs in family.settings.items() if ours in SHARES} | {*family.head_dropouts}
+    sizes = {*family.settings.values()} - shares
+    refuse_wrong_numbers(config, tensors, where, sizes=sizes, shares=shares, layers=family.settings["layers"])
     if family.kind == "roberta":  # the token of padding also stands in the count of positions
         pad = config.get("pad_token_id", 1)
         if not isinstance(pad, int):
@@ -124,28 +121,6 @@ def _settings(
         given = next((config[key] for key in family.head_dropouts if config.get(key) is not None), None)
         named["head_dropout"] = config.get(family.settings["dropout"], 0.1) if given is None else given
     return {"kind": family.kind, **named}
-
-
-def _refuse_wrong_numbers(
-    config: Mapping[str, Any], family: Family, tensors: Mapping[str, Tensor], where: Path
-) -> None:
-    """Before anything is built by the config: each number is one, and none is beyond what the weights can hold."""
-    shares = {theirs for ours, theirs in family.settings.items() if ours in SHARES} | {*family.head_dropouts}
-    sizes = {*family.settings.values()} - shares
-    for key in sorted(key for key in shares | sizes if config.get(key) is not None):
-        found = config[key]
-        right = isinstance(found, int) if key in sizes else isinstance(found, int | float) and 0 <= found < 1
-        if isinstance(found, bool) or not right:
-            expected = "a whole number" if key in sizes else "a number from 0 to 1"
-            raise DataError(f"{where} has {key} = {found!r:.60}, expected {expected}: get it again")
-    largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
-    most = dict.fromkeys(sizes, largest) | {family.settings["layers"]: len(tensors)}
-    for key, limit in most.items():
-        if config.get(key) is not None and config[key] > limit:
-            raise DataError(
-                f"{where} has {key} = {config[key]:,}, which is beyond what its {len(tensors):,} tensors hold: they do "
-                "not belong together; get both from the same place"
-            )
 
 
 def _with_prefix(tensors: dict[str, Tensor], family: Family) -> dict[str, Tensor]:
@@ -173,11 +148,6 @@ def refuse_tokenizer_of_another(tokens: int, vectors: int, folder: Path) -> None
         )
 
 
-def is_rounded_up(tokens: int, vectors: int) -> bool:
-    """Whether rounding, or a few added tokens, explains that there are more vectors than tokens."""
-    return vectors - tokens < max(ADDED, math.gcd(vectors, ROUNDED))
-
-
 def write_pretrained(
     folder: Path,
     row: Model,
@@ -191,6 +161,8 @@ def write_pretrained(
 
     `row` is that of the lineage, `first` the token that stands before a text if it is not `begin`.
     """
+    if row.kind == IMAGES:
+        return write_images_model(folder, settings, tensors, wires)
     family = next((family for family in FAMILIES.values() if family.kind == row.kind), None)
     like_ours = (row.thing, settings.get("pooling", "first"))
     heads = () if family is None else (head for head in family.heads if (head.model, head.pooling) == like_ours)
@@ -228,7 +200,8 @@ def _exported() -> str:
         ]
         for family in FAMILIES.values()
     }
-    return _list(f"{kind} for {_list(several)}" for kind, several in tasks.items())
+    tasks[IMAGES] = [row.task for row in MODELS if row.kind == IMAGES]
+    return in_words(f"{kind} for {in_words(several)}" for kind, several in tasks.items())
 
 
 def _counted_from(
@@ -253,8 +226,3 @@ def _config(family: Family, settings: Mapping[str, Any], tokenizer: Tokenizer) -
             config["pad_token_id"] = settings["first_position"] - 1
     config |= {key: settings["head_dropout"] for key in family.head_dropouts if "head_dropout" in settings}
     return config
-
-
-def _list(names: Any) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else str(last)

@@ -6,6 +6,7 @@ B batch · T time · S source · C cached and new target positions · D width ·
 from collections.abc import Callable
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -19,6 +20,7 @@ READING = View("encoder self-attention", rows="source", columns="source")
 ITSELF = View("self-attention", rows="tokens", columns="tokens")
 WRITING = View("decoder self-attention", rows="target", columns="input")
 ALIGNING = View("cross-attention", rows="target", columns="source")
+SEEING = View("self-attention", rows="patches", columns="patches")
 
 
 class FeedForward(nn.Module):
@@ -79,6 +81,40 @@ class PreNorm(nn.Module):
         """The plain sum."""
         x: Tensor = x_BTD + self.dropout(change_BTD)
         return x
+
+
+class LayerScale(nn.Module):
+    """s ∘ x: each unit of what a sublayer says has a learnt scale, small at first (Touvron et al. 2021, section 2)."""
+
+    def __init__(self, start: float, *, width: int) -> None:
+        super().__init__()
+        self.scale_D = nn.Parameter(torch.full((width,), start))
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        """The scaled vectors."""
+        return x_BTD * self.scale_D
+
+
+class PreNormThrough(nn.Module):
+    """x ← x + f(sublayer(LayerNorm(x))): a pre-norm in which f is built: dropout, a learnt scale, stochastic depth."""
+
+    def __init__(self, change: nn.Module, *, width: int, epsilon: float = 1e-5) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width, eps=epsilon)
+        self.change = change
+
+    def before(self, x_BTD: Tensor) -> Tensor:
+        """The normalised stream."""
+        x: Tensor = self.norm(x_BTD)
+        return x
+
+    def after(self, x_BTD: Tensor, change_BTD: Tensor) -> Tensor:
+        """The plain sum."""
+        x: Tensor = x_BTD + self.change(change_BTD)
+        return x
+
+
+Residual = PostNorm | PreNorm | PreNormThrough
 
 
 class EncoderBlock(nn.Module):
@@ -167,21 +203,19 @@ class Block(nn.Module):
 
     attention: Attention
     feed_forward: nn.Module
-    around_attention: PostNorm | PreNorm
-    around_feed_forward: PostNorm | PreNorm
+    around_attention: Residual
+    around_feed_forward: Residual
 
-    def __init__(
-        self, attention: Attention, feed_forward: nn.Module, residual: Callable[[], PostNorm | PreNorm]
-    ) -> None:
+    def __init__(self, attention: Attention, feed_forward: nn.Module, residual: Callable[[], Residual]) -> None:
         super().__init__()
         self._add("attention", attention, residual())
         self._add("feed_forward", feed_forward, residual())
         self.stream = Tap()
 
-    def _add(self, name: str, sublayer: nn.Module, around: PostNorm | PreNorm) -> None:
+    def _add(self, name: str, sublayer: nn.Module, around: Residual) -> None:
         """Parameters stand in the order of computation: the norm of a pre-norm before those of its sublayer."""
         parts = {f"around_{name}": around, name: sublayer}
-        for part in parts if isinstance(around, PreNorm) else reversed(parts):
+        for part in reversed(parts) if isinstance(around, PostNorm) else parts:
             self.add_module(part, parts[part])
 
     def forward(

@@ -32,3 +32,26 @@ class Dropout(nn.Module):
     def extra_repr(self) -> str:
         """The share, where the module is printed."""
         return f"share={self.share}"
+
+
+class StochasticDepth(nn.Module):
+    """Rows of a batch go without a sublayer, each with the probability `share` (Huang et al. 2016, section 3).
+
+    Differs from the paper: what a row is given is made up for it in training and not scaled down in use, and it is
+    drawn for each row.
+    """
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What a sublayer says, of some rows nothing in training."""
+        if not self.training or not self.share:
+            return x
+        stays_B = torch.rand(len(x), device=x.device) >= self.share
+        return x * (stays_B.to(x.dtype) / (1 - self.share)).view(-1, *[1] * (x.dim() - 1))
+
+    def extra_repr(self) -> str:
+        """The share, where the module is printed."""
+        return f"share={self.share}"

@@ -66,6 +66,11 @@ class HasLens(Protocol):
         """`logits_BTV` from what a block has made of each token, as its tap `stream` hears it."""
 
 
+def body_of(model: nn.Module) -> nn.Module:
+    """What reads, of a model that has a body and something over it; of any other, the model itself."""
+    return dict(model.named_children()).get("body", model)
+
+
 class TokenEmbedding(nn.Module):
     """One vector per token, scaled by √D, and the same matrix as output projection (Vaswani et al. 2017, section 3.4).
 

@@ -1,6 +1,7 @@
 """Where a token stands in its sentence: vectors that are added to the tokens', or what attention is told of places.
 
 B batch · T query positions · S memory positions · D width · H heads · K head width
+Of a grid: Y rows · X columns · P all its places · N vectors that stand before them
 """
 
 import math
@@ -8,6 +9,8 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+DEVIATION = 0.02  # of learnt positions on a grid at the beginning
 
 
 class NoPositions(nn.Module):
@@ -63,6 +66,64 @@ class SinusoidalPositions(nn.Module):
     def forward(self, position_BT: Tensor) -> Tensor:
         """The encoding of each position."""
         return torch.sin(position_BT.unsqueeze(-1) * self.rate_D + self.turn_D)
+
+
+class GridPositions(nn.Module):
+    """A vector for each place of a grid, and for each of what stands before (Dosovitskiy et al. 2021, section 3.1).
+
+    Those of the places are resampled for a grid of another size (section 3.2), bicubic as in the code of DINO.
+    """
+
+    def __init__(self, rows: int, columns: int, *, width: int, before: int, deviation: float = DEVIATION) -> None:
+        super().__init__()
+        self.before_ND = nn.Parameter(torch.randn(before, width) * deviation) if before else None
+        self.place_YXD = nn.Parameter(torch.randn(rows, columns, width) * deviation)
+
+    def forward(self, rows: int, columns: int) -> Tensor:
+        """`position_PD` of a grid, row by row, after those of what stands before it."""
+        place_PD = resampled_grid(self.place_YXD, rows, columns).flatten(0, 1)
+        return place_PD if self.before_ND is None else torch.cat((self.before_ND, place_PD))
+
+    def resampled(self, name: str, given: Tensor) -> Tensor | None:
+        """The vectors of another grid for this one; what else has another size is of another model."""
+        rows, columns, width = self.place_YXD.shape
+        if name != "place_YXD" or given.dim() != len(self.place_YXD.shape) or given.shape[-1] != width:
+            return None
+        return resampled_grid(given, rows, columns)
+
+
+def resampled_grid(place_YXD: Tensor, rows: int, columns: int) -> Tensor:
+    """The vectors of a grid for one of another size, by bicubic interpolation."""
+    if place_YXD.shape[:2] == (rows, columns):
+        return place_YXD
+    place_1DYX = place_YXD.permute(2, 0, 1).unsqueeze(0).float()
+    other_1DYX = F.interpolate(place_1DYX, size=(rows, columns), mode="bicubic", align_corners=False)
+    return other_1DYX.squeeze(0).permute(1, 2, 0).to(place_YXD.dtype)
+
+
+class SinusoidalGrid(nn.Module):
+    """Half of the units say the row and half the column, by sinusoids (He et al. 2022, section 3); zero before them.
+
+    Nothing is learnt and no grid is the largest. The first half is that of the row.
+    """
+
+    def __init__(self, *, width: int, before: int) -> None:
+        super().__init__()
+        self.before = before
+        self.row = SinusoidalPositions(width=width - width // 2)
+        self.column = SinusoidalPositions(width=width // 2)
+
+    def forward(self, rows: int, columns: int) -> Tensor:
+        """`position_PD` of a grid, row by row, after those of what stands before it."""
+        device = self.row.rate_D.device
+        row_YD, column_XD = (
+            self.row(torch.arange(rows, device=device)),
+            self.column(torch.arange(columns, device=device)),
+        )
+        place_YXD = torch.cat(
+            (row_YD.unsqueeze(1).expand(-1, columns, -1), column_XD.unsqueeze(0).expand(rows, -1, -1)), dim=-1
+        )
+        return F.pad(place_YXD.flatten(0, 1), (0, 0, self.before, 0))
 
 
 def next_positions(position_BC: Tensor, real_BT: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 The settings build the body; the row of the lineage names the head.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -10,16 +11,19 @@ from torch import nn
 
 from seqwright.layers.dropout import Dropout
 from seqwright.models.bert import Bert, BertSettings
+from seqwright.models.cnn import CNNSettings
 from seqwright.models.gpt import GPTSettings, init_weights
-from seqwright.models.heads import Body, Headed, Max, Mean, PooledHead, TokenHead
+from seqwright.models.heads import Body, Headed, Max, Mean, Pool, PooledHead, TokenHead
 from seqwright.models.language_model import LanguageModel
 from seqwright.models.mlp_lm import MLPLMSettings
 from seqwright.models.moe_lstm import MoELSTMSettings
 from seqwright.models.reading import ReadingSettings
+from seqwright.models.resnet import ResNetSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
+from seqwright.models.vit import ViTSettings
 from seqwright.settings import ModelSettings
 
-POOLS: dict[str, type[nn.Module]] = {"mean": Mean, "max": Max}  # any other is the body's own
+POOLS: dict[str, Callable[[], Pool]] = {"mean": Mean, "max": Max}  # any other is the body's own
 
 
 class RecurrentClassifierSettings(ReadingSettings):
@@ -83,7 +87,38 @@ class RecurrentLMClassifierSettings(RecurrentLMSettings):
         return RecurrentLM(RecurrentLMSettings.model_validate({**own, "kind": "lstm"}), vocabulary=vocabulary)
 
 
+class ViTClassifierSettings(ViTSettings):
+    """A ViT that says something of an image (Dosovitskiy et al. 2021, section 3.1)."""
+
+    has_head: ClassVar[bool] = True
+
+    head_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the image's vector that is dropped, in training, before the output."""
+
+
+class CNNClassifierSettings(CNNSettings):
+    """A plain convolutional network that says something of an image."""
+
+    has_head: ClassVar[bool] = True
+
+    pooling: Literal["mean", "max"] = "mean"
+    """What stands for the image: the mean over all places, or the largest value of each unit."""
+    head_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the image's vector that is dropped, in training, before the output."""
+
+
+class ResNetClassifierSettings(ResNetSettings):
+    """A ResNet that says something of an image, by the mean over all places (He et al. 2016, table 1)."""
+
+    has_head: ClassVar[bool] = True
+    pooling: ClassVar[str] = "mean"
+
+    head_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the image's vector that is dropped, in training, before the output."""
+
+
 TextSettings = RecurrentClassifierSettings | BertTextSettings | GPTClassifierSettings | RecurrentLMClassifierSettings
+ImageSettings = ViTClassifierSettings | CNNClassifierSettings | ResNetClassifierSettings
 TokenSettings = ReadingSettings | BertHeadSettings
 LanguageSettings = GPTSettings | RecurrentLMSettings | MLPLMSettings | MoELSTMSettings
 
@@ -93,8 +128,8 @@ def language_model(settings: LanguageSettings, *, vocabulary: int) -> LanguageMo
     return LanguageModel(settings.body(vocabulary=vocabulary))
 
 
-def pooled_model(settings: TextSettings, *, classes: int = 1, **sizes: Any) -> Headed:
-    """p(class | text), or a number for it, which is one output that nothing is done to."""
+def pooled_model(settings: TextSettings | ImageSettings, *, classes: int = 1, **sizes: Any) -> Headed:
+    """p(class | text or image), or a number for it, which is one output that nothing is done to."""
     body = settings.body(**sizes)
     pool = POOLS[settings.pooling]() if settings.pooling in POOLS else body.pool()
     return _headed(body, PooledHead(pool, _dropout(settings), width=body.width, outputs=classes), settings)
@@ -121,11 +156,11 @@ def span_model(settings: TokenSettings, **sizes: Any) -> Headed:
     return token_model(settings, classes=2, **sizes)
 
 
-def _dropout(settings: TextSettings | TokenSettings) -> nn.Module:
+def _dropout(settings: TextSettings | ImageSettings | TokenSettings) -> nn.Module:
     return nn.Dropout(settings.dropout) if isinstance(settings, ReadingSettings) else Dropout(settings.head_dropout)
 
 
-def _headed(body: Body, head: nn.Module, settings: TextSettings | TokenSettings) -> Headed:
+def _headed(body: Body, head: nn.Module, settings: TextSettings | ImageSettings | TokenSettings) -> Headed:
     if not isinstance(settings, ReadingSettings):  # over recurrent layers a head begins as torch has it
         init_weights(head)
     return Headed(body, head, frozen=settings.frozen)

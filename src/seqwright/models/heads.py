@@ -29,8 +29,8 @@ class Body(Protocol):
     def hidden(self, *args: Any, **kwargs: Any) -> Tensor:
         """`h_BTD`: the vectors; those at padding mean nothing."""
 
-    def pool(self) -> nn.Module:
-        """What makes one vector of a row's in this body's own way, `pool(h_BTD, real_BT)`."""
+    def pool(self) -> "Pool":
+        """What makes one vector of a row's in this body's own way."""
 
     def depths(self) -> dict[str, int]:
         """How high its parts lie, by the beginning of their names; 0 is below all layers."""
@@ -42,8 +42,19 @@ class Body(Protocol):
 # ------------------------------------------------------------------------------------- one vector for a whole row
 
 
+class Pool(Protocol):
+    """What makes one vector of a row's; each is an `nn.Module`. `vectors` is how many times D it is wide."""
+
+    vectors: int
+
+    def __call__(self, h_BTD: Tensor, real_BT: Tensor) -> Tensor:
+        """`h_BD`."""
+
+
 class First(nn.Module):
     """f(W h₀ + b): the first vector, behind a layer of its own (Devlin et al. 2019, section 4.1)."""
+
+    vectors = 1
 
     def __init__(self, pooler: nn.Linear, *, positive: bool = False) -> None:
         super().__init__()
@@ -57,6 +68,8 @@ class First(nn.Module):
 
 class Last(nn.Module):
     """The vector of the last real token; of a body that reads in both directions, the last vector of each."""
+
+    vectors = 1
 
     def __init__(self, *, bidirectional: bool = False) -> None:
         super().__init__()
@@ -75,6 +88,8 @@ class Last(nn.Module):
 class Mean(nn.Module):
     """The mean of the real vectors."""
 
+    vectors = 1
+
     def forward(self, h_BTD: Tensor, real_BT: Tensor) -> Tensor:
         """Padding has no part in it."""
         real_BT1 = real_BT.unsqueeze(-1).to(h_BTD.dtype)
@@ -83,6 +98,8 @@ class Mean(nn.Module):
 
 class Max(nn.Module):
     """The largest value of each unit (Conneau et al. 2017, section 3.2)."""
+
+    vectors = 1
 
     def forward(self, h_BTD: Tensor, real_BT: Tensor) -> Tensor:
         """Padding has no part in it."""
@@ -95,13 +112,14 @@ class Max(nn.Module):
 class PooledHead(nn.Module):
     """Something of each row as a whole: W dropout(pool(h_1 … h_T)) + b."""
 
-    def __init__(self, pool: nn.Module, dropout: nn.Module, *, width: int, outputs: int) -> None:
+    def __init__(self, pool: Pool, dropout: nn.Module, *, width: int, outputs: int) -> None:
         super().__init__()
-        self.pool, self.dropout, self.output = pool, dropout, Linear(width, outputs)
+        self.pool, self.dropout, self.output = pool, dropout, Linear(pool.vectors * width, outputs)
 
     def forward(self, h_BTD: Tensor, batch: Batch) -> Tensor:
-        """`logits_BC`: how well each class fits each row."""
-        real_BT = torch.ones_like(h_BTD[..., 0], dtype=torch.bool) if batch.real is None else batch.real
+        """`logits_BC`: how well each class fits each row. What is real as a whole, an image, has one flag for all."""
+        flag_BT = h_BTD.new_ones(1, 1, dtype=torch.bool) if batch.real is None else batch.real
+        real_BT = flag_BT.expand(h_BTD.shape[:2])
         logits_BC: Tensor = self.output(self.dropout(self.pool(h_BTD, real_BT)))
         return logits_BC
 

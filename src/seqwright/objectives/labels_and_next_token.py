@@ -9,6 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqwright.errors import SettingError
+from seqwright.layers.embeddings import body_of
 from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.objectives.next_token import SmoothedCrossEntropy
 from seqwright.objectives.objective import Loss, LossPart, Objective
@@ -41,7 +42,7 @@ class NextTokenBody(Protocol):
 
 def has_next_token_body(model: nn.Module) -> bool:
     """Whether what a model's head stands on is a language model."""
-    return isinstance(dict(model.named_children()).get("body"), NextTokenBody)
+    return isinstance(body_of(model), NextTokenBody)
 
 
 class LabelsAndNextToken(Objective):

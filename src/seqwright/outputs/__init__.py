@@ -17,7 +17,7 @@ from seqwright.batches import Batch, Batches, Numbers, Rows, Zipped
 from seqwright.batches.bucketed import Bucketed
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs import Examples, ExampleT, Input, Stacked
+from seqwright.inputs import Examples, ExampleT, Input, Picture, Stacked
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.settings import Settings
 
@@ -38,13 +38,6 @@ class Baselines(NamedTuple):
     scores: dict[str, float]  # by the names they are reported under
     sentence: str  # in words
     notes: list[str]  # why there is none, or less than usual
-
-
-class Picture(NamedTuple):
-    """The name of a drawing, and the plain data that is drawn."""
-
-    name: str
-    data: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -126,6 +119,14 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def combined(self, predictions: Sequence[PredictionT]) -> PredictionT:
         """One prediction from those of several models for the same example: an ensemble's."""
         raise SettingError("an ensemble of these models cannot predict together; name one run")
+
+    def ranking(self, top: int) -> Self:
+        """The same output, whose predictions rank so many labels, answers or tokens."""
+        raise SettingError("what it learnt ranks no candidates; leave top out")
+
+    def continued(self, once: Callable[[Any], Any], examples: Sequence[ExampleT], steps: int) -> list[Any]:
+        """So many steps after each series, by a forecast that is asked for anew where it ends."""
+        raise SettingError("what it learnt forecasts nothing; leave steps out")
 
     @property
     @abstractmethod
@@ -228,15 +229,15 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """What a model that says this is built with beside its settings: the classes; often nothing."""
         return {}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write everything into a folder."""
-        save_json(folder / self.file, plain_fields(self, without={"tokenizer"}))
+        save_json(Path(folder, self.file), plain_fields(self, without={"tokenizer"}))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> Self:
+    def load(cls, folder: str | Path, input: Any) -> Self:
         """Read what `save` wrote; the input is read before."""
         known = {"tokenizer": input.tokenizer} if "tokenizer" in get_type_hints(cls) else {}
-        return load_fields(cls, folder / cls.file, **known)
+        return load_fields(cls, Path(folder, cls.file), **known)
 
     def batches(
         self, rows: Rows[Any], targets: Targets | None, input: Input[ExampleT, Any], *, tokens: int, seed: int = 0

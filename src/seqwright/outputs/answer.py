@@ -49,7 +49,7 @@ class AnswerOutput(TextOutput):
     @classmethod
     def learn(cls, train: Examples[Any], settings: ScoresSettings, input: Any, *, like: Any = None) -> Self:
         """The tokenizer and the task of the input."""
-        rest = settings.scores or "bleu", input.settings.lowercase, input.longest, input.settings.overlong
+        rest = settings.scores or "bleu", input.learnt_with.lowercase, input.longest, input.learnt_with.overlong
         return cls(input.tokenizer, None, *rest, task=input.task, context=input.context)
 
     @property
@@ -127,9 +127,9 @@ class AnswerOutput(TextOutput):
         return {}
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> Self:
+    def load(cls, folder: str | Path, input: Any) -> Self:
         """Read what `save` wrote."""
-        return load_fields(cls, folder / cls.file, tokenizer=input.tokenizer, source=None, dictionary=None)
+        return load_fields(cls, Path(folder, cls.file), tokenizer=input.tokenizer, source=None, dictionary=None)
 
 
 def doubling(most: int) -> list[int]:

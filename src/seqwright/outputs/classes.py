@@ -47,14 +47,14 @@ class ClassesOutput(Output[ExampleT, BatchT, PredictionT]):
         """The number of classes."""
         return {"classes": len(self.counts)}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the counts."""
-        save_json(folder / self.file, dict(self.counts))
+        save_json(Path(folder, self.file), dict(self.counts))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> Self:
+    def load(cls, folder: str | Path, input: Any) -> Self:
         """Read what `save` wrote."""
-        path = folder / cls.file
+        path = Path(folder, cls.file)
         return load_json(path, lambda plain: cls({str(name): int(count) for name, count in plain.items()}))
 
 

@@ -1,6 +1,7 @@
 """A text that is written from a vector: a number spelled out, a sentence for a label or for some numbers."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
@@ -8,6 +9,7 @@ from pydantic import Field
 from seqwright.batches import Batch
 from seqwright.batches.described import Described
 from seqwright.inputs import Examples, Input
+from seqwright.inputs.saved import load_fields
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.outputs.text import HasText, TextOutput
 from seqwright.outputs.text_scores import Scoring
@@ -42,6 +44,12 @@ class DescriptionOutput(TextOutput):
         texts = (example.target for example in train)
         tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)
         return cls(tokenizer, None, settings.scores, settings.lowercase, settings.longest, settings.overlong)
+
+    @classmethod
+    def load(cls, folder: str | Path, input: Any) -> Self:
+        """Read what `save` wrote."""
+        tokenizer = Tokenizer.load(Path(folder, "tokenizer.json"))
+        return load_fields(cls, Path(folder, cls.file), tokenizer=tokenizer, source=None, dictionary=None)
 
     def sizes(self) -> dict[str, Any]:
         """The vocabulary."""

@@ -6,7 +6,7 @@ B batch · N rows · C classes
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -18,9 +18,9 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.decimals import is_missing
 from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Input, Picture, Stacked
 from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews, seen_classes
-from seqwright.outputs import Baselines, Picture, Report, Targets, each_row
+from seqwright.outputs import Baselines, Report, Targets, each_row
 from seqwright.outputs.classes import ClassesOutput, listed
 from seqwright.outputs.linear import NOT_HERE, elsewhere, logistic_regression, thinned
 
@@ -52,6 +52,7 @@ NOTHING = Classification("", 0.0, {}, {})
 class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
     """Each label with the number of its training examples; none has any where the model was trained elsewhere."""
 
+    most: int | None = field(default=None, compare=False)  # labels whose probability a prediction has; None: all
     file: ClassVar[str] = "labels.json"
 
     @classmethod
@@ -106,7 +107,7 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
         # Between equals the order of the labels decides, as everywhere.
         ranked = sorted(zip(self.labels, np.exp(logp_C).tolist(), strict=True), key=lambda pair: -pair[1])
         losses = {label: -logp for label, logp in zip(self.labels, logp_C, strict=True)}
-        return Classification(*ranked[0], dict(ranked), losses)
+        return Classification(*ranked[0], dict(ranked[: self.most]), losses)
 
     def combined(self, predictions: Sequence[Classification]) -> Classification:
         """The mean of the probabilities."""
@@ -114,6 +115,10 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
             return NOTHING
         logp_NC = [[-each.losses[label] for label in self.labels] for each in predictions]
         return self._classification((np.logaddexp.reduce(logp_NC) - np.log(len(logp_NC))).tolist())
+
+    def ranking(self, top: int) -> Self:
+        """The likeliest labels."""
+        return replace(self, most=top)
 
     # ------------------------------------------------------------------------------------------------ scores
 
@@ -202,7 +207,8 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
             return Baselines(
                 {"baseline_majority_accuracy": always}, told, [f"there is no logistic regression: {NOT_HERE}"]
             )
-        some = thinned([number for number in input.encode(train).example_N.tolist() if labels[number]])
+        usable = [number for number in input.encode(train).example_N.tolist() if labels[number]]
+        some = thinned(usable, input.baseline_examples)
         features, asked = input.features(train), input.features(part)
         known = [self.number(labels[number]) for number in some]
         regression = logistic_regression(input.vectorizer(), [features[number] for number in some], known)

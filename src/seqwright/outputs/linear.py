@@ -13,7 +13,6 @@ from seqwright.inputs import Examples
 C = 2.0  # inverse of the penalty; of two classes the same as a penalty of ½ ‖W‖² where each has a vector of its own
 ALPHA = 1.0  # penalty of ridge regression
 TOLERANCE, STEPS = 1e-8, 10_000  # down to the minimum, or scores would depend on where the descent stopped
-MOST_EXAMPLES = 50_000  # that a baseline learns from
 NOT_HERE = "the data it would learn from is not here"
 
 
@@ -43,9 +42,9 @@ def ridge_regression(vectorizer: Any, features: Any, values: Sequence[float]) ->
     return _fitted(vectorizer, ridge, DummyRegressor(), features, values)
 
 
-def thinned(numbers: Sequence[int]) -> Sequence[int]:
+def thinned(numbers: Sequence[int], most: int) -> Sequence[int]:
     """Numbers of examples; of more than a baseline learns from, some at even distances."""
-    return numbers[:: -(-len(numbers) // MOST_EXAMPLES)]
+    return numbers[:: -(-len(numbers) // most)]
 
 
 def _fitted(vectorizer: Any, linear: Any, constant: Any, features: Any, targets: Sequence[float]) -> Any:

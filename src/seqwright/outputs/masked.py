@@ -6,7 +6,7 @@ B batch · T time · N masked words · V vocabulary
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -79,6 +79,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     masking: Masking
     masking_rate: float
     asks_next: bool
+    most: int = field(default=5, compare=False)  # tokens for each mask that a user types
     file: ClassVar[str] = "masks.json"
     lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss", "perplexity"})  # all but the accuracies
     signatures: ClassVar[Mapping[str, str]] = SIGNATURES
@@ -141,10 +142,14 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
             rows = found.get(number, {})
             yield [rows[place] for place in sorted(rows)]
 
+    def ranking(self, top: int) -> Self:
+        """The likeliest tokens for each mask."""
+        return replace(self, most=top)
+
     def fill(
-        self, model: nn.Module, batches: Batches[Masked], examples: Examples[str], decoding: Any = None, top: int = 5
+        self, model: nn.Module, batches: Batches[Masked], examples: Examples[str], decoding: Any = None
     ) -> Iterator[list[list[Candidate]]]:
-        """For each mask of each text the `top` likeliest tokens; each mask on its own, the others masked."""
+        """For each mask of each text the likeliest tokens; each mask on its own, the others masked."""
         found: dict[int, Tensor] = {}
         for batch, logits_NV, _ in _each_batch(model, batches):
             each = torch.split(logits_NV.double().softmax(-1).cpu(), batch.chosen_BT.sum(1).tolist())
@@ -152,10 +157,10 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         ordinary_V = torch.from_numpy(self.ordinary())
         for number, text in enumerate(examples):
             holes = zip(HOLE.finditer(text), found[number], strict=True)
-            yield [self._candidates(text, hole, p_V.masked_fill(~ordinary_V, -1), top) for hole, p_V in holes]
+            yield [self._candidates(text, hole, p_V.masked_fill(~ordinary_V, -1)) for hole, p_V in holes]
 
-    def _candidates(self, text: str, hole: re.Match[str], probability_V: Tensor, top: int) -> list[Candidate]:
-        ranked = probability_V.topk(min(top, int((probability_V >= 0).sum())))
+    def _candidates(self, text: str, hole: re.Match[str], probability_V: Tensor) -> list[Candidate]:
+        ranked = probability_V.topk(min(self.most, int((probability_V >= 0).sum())))
         found = []
         for number, probability in zip(ranked.indices.tolist(), ranked.values.tolist(), strict=True):
             [(token, _)] = self.tokenizer.words([number])

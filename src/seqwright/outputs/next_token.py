@@ -15,11 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches import Batches, InMemory, Rows
-from seqwright.batches.bucketed import Bucketed
-from seqwright.batches.packed import PackedBatches
-from seqwright.batches.text import StreamBatches, Text
-from seqwright.batches.windows import OverlappingRows, WindowBatches, overlapping
+from seqwright.batches import Batches, Rows
+from seqwright.batches.text import Text
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.decoding.stopping import IN_PARTS
 from seqwright.devices import device_of
@@ -89,20 +86,12 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
         return Text(**stacked)
 
     def batches(self, rows: Any, targets: Targets | None, input: Any, *, tokens: int, seed: int = 0) -> Batches[Text]:
-        """Streams, windows, documents or packed ones, as the input says; what a user types, each text by itself."""
-        first: dict[str, Any] = {"begin": input.first, "end": self.tokenizer.end}
-        if targets is None and isinstance(rows, InMemory):
-            return Bucketed(OverlappingRows(rows, context=input.context, **first), overlapping, tokens=tokens)
-        sizes: dict[str, Any] = {"tokens": tokens, "segment": input.segment, "seed": seed}
-        match input.rows:
-            case "stream":
-                return StreamBatches(rows, streams=max(1, tokens // input.segment), segment=input.segment, **first)
-            case "windows":
-                return WindowBatches(rows, **sizes, **first)
-            case "packed":
-                return PackedBatches(rows, **sizes, **first)
-            case _:
-                return super().batches(rows, None, input, tokens=tokens, seed=seed)
+        """In the input's own order, if it has one; what a user types, each text by itself."""
+        if targets is None and rows.typed:
+            alone: Batches[Text] = input.alone(rows, tokens=tokens)
+            return alone
+        ordered: Batches[Text] | None = input.ordered(rows, tokens=tokens, seed=seed)
+        return super().batches(rows, None, input, tokens=tokens, seed=seed) if ordered is None else ordered
 
     # ------------------------------------------------------------------------------------------------ predictions
 

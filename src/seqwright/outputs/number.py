@@ -16,9 +16,9 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.decimals import is_missing
 from seqwright.data.labels import numbers_of
 from seqwright.errors import DataError
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Input, Picture, Stacked
 from seqwright.metrics.regression import pearson, spearman, squared_error
-from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
+from seqwright.outputs import Baselines, Output, Report, Targets, each_row
 from seqwright.outputs.label import HasLabel
 from seqwright.outputs.linear import NOT_HERE, elsewhere, ridge_regression, thinned
 
@@ -150,7 +150,11 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
                 {"baseline_mean_mse": always}, told, [f"there is no regression to compare with: {NOT_HERE}"]
             )
         known = _values(train, input.encode(train))
-        some, features, asked = thinned(list(known)), input.features(train), input.features(part)
+        some, features, asked = (
+            thinned(list(known), input.baseline_examples),
+            input.features(train),
+            input.features(part),
+        )
         vectorizer, shown = input.vectorizer(), [features[number] for number in some]
         regression = ridge_regression(vectorizer, shown, [known[number] for number in some])
         linear = self._scores(regression.predict([asked[number] for number in truth]).tolist(), true)

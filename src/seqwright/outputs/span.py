@@ -5,7 +5,7 @@ B batch · T time, here the tokens of a context · S positions of a window · M 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -172,6 +172,10 @@ class SpanOutput(Output[Question, Asked, Answered]):
         return Answered(answers, float(np.exp(silence - total)), float(margin), sum(losses), len(losses))
 
     # ------------------------------------------------------------------------------------------------ scores
+
+    def ranking(self, top: int) -> Self:
+        """Answers that do not overlap."""
+        return replace(self, most=top)
 
     def scores(self, predictions: Sequence[Answered], examples: Examples[Question]) -> dict[str, float]:
         """Loss, exact match and F1 over all questions."""

@@ -20,10 +20,10 @@ from seqwright.data.labels import short
 from seqwright.data.limits import file_limits
 from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import DataError, nearest
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Input, Picture, Stacked
 from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1, seen_classes
 from seqwright.metrics.tags import OUTSIDE, EntityCounts, entities, entity_counts, mark_entities, parted, together
-from seqwright.outputs import Baselines, Picture, Report, Targets, each_row
+from seqwright.outputs import Baselines, Report, Targets, each_row
 from seqwright.outputs.classes import ClassesOutput, listed
 from seqwright.outputs.linear import NOT_HERE, elsewhere
 from seqwright.outputs.most_frequent import MostFrequentTag

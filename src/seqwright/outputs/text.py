@@ -30,7 +30,7 @@ from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.dictionary import Dictionary, load_dictionary
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.token_rows import Resampling, token_rows
-from seqwright.inputs.tokenizers import HasTokenizer, Kind, Tokenizer
+from seqwright.inputs.tokenizers import Kind, Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.outputs import Output, Report, Targets
 from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, ScoresSettings, Scoring, Written, scored
@@ -132,7 +132,7 @@ class TextOutput(Output[HasText, Any, WrittenText]):
                 f"output.{next(iter(given))} is set, but what is read and what is written share a vocabulary, which "
                 "[input] describes; leave it out, or set input.shared=false"
             )
-        own = input.settings.model_copy(update=given)
+        own = input.learnt_with.model_copy(update=given)
         tokenizer = input.shared or Tokenizer.train((example.target for example in train), own)
         if own.bpe_dropout and own.tokenizer != "bpe":
             raise SettingError(
@@ -340,16 +340,16 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         """The vocabulary of what is written."""
         return {"target_vocabulary": self.tokenizer.size, "shared": self.shared}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the tokenizer, where it is not the input's, and how texts are scored."""
         if not self.shared:
-            folder.mkdir(parents=True, exist_ok=True)
-            self.tokenizer.save(folder / "tokenizer.json")
-        save_json(folder / self.file, plain_fields(self, without={"tokenizer", "source", "dictionary"}))
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self.tokenizer.save(Path(folder, "tokenizer.json"))
+        save_json(Path(folder, self.file), plain_fields(self, without={"tokenizer", "source", "dictionary"}))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> Self:
+    def load(cls, folder: str | Path, input: Any) -> Self:
         """Read what `save` wrote, and the dictionary that was learnt later, if one was."""
-        tokenizer, dictionary = input.shared or Tokenizer.load(folder / "tokenizer.json"), load_dictionary(folder)
-        source = input.tokenizer if isinstance(input, HasTokenizer) else None
-        return load_fields(cls, folder / cls.file, tokenizer=tokenizer, source=source, dictionary=dictionary)
+        tokenizer = input.shared or Tokenizer.load(Path(folder, "tokenizer.json"))
+        known = {"tokenizer": tokenizer, "source": input.tokenizer, "dictionary": load_dictionary(Path(folder))}
+        return load_fields(cls, Path(folder, cls.file), **known)

@@ -22,7 +22,7 @@ from seqwright.batches.series import Series, pasts, windows
 from seqwright.batches.shuffled import Shuffled
 from seqwright.data.series import SeriesWindow
 from seqwright.errors import DataError, RunError, SettingError
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Input, Picture, Stacked
 from seqwright.inputs.saved import checked_size, load_json, save_json
 from seqwright.inputs.series import Scale, every_series, plain_values
 from seqwright.metrics.forecasts import (
@@ -35,7 +35,7 @@ from seqwright.metrics.forecasts import (
     season,
     seasonal_naive,
 )
-from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
+from seqwright.outputs import Baselines, Output, Report, Targets, each_row
 from seqwright.settings import Settings
 from seqwright.whole_file import bytes_whole
 
@@ -295,28 +295,33 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         told = f"season {self.season}" if self.season > 1 else "no season"
         return f"of {self.history} steps and {self.horizon} ahead, {told}"
 
+    def continued(self, once: Once, examples: Sequence[Any], steps: int) -> list[Values]:
+        """`value_NC` after each series; beyond its horizon a model continues its own forecasts."""
+        pasts = (example.values_TC[None] for example in examples)
+        return [iterated(once, past_1TC, steps, history=self.history)[0] for past_1TC in pasts]
+
     # ------------------------------------------------------------------------------------------------ the run folder
 
     def sizes(self) -> dict[str, int]:
         """How far a model looks back and ahead."""
         return {"horizon": self.horizon, "history": self.history}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write `values.json`, and the linear forecast as `least_squares.safetensors`."""
         plain = {"columns": self.columns, "history": self.history, "horizon": self.horizon, "season": self.season}
         known = {"naive_error": self.naive_error_C.tolist(), "scale": self.scale.plain()}
-        save_json(folder / "values.json", {**plain, **known})
+        save_json(Path(folder, "values.json"), {**plain, **known})
         weights = {WEIGHTS: np.ascontiguousarray(self.least_squares_CTN)}
-        with bytes_whole(folder / "least_squares.safetensors") as file:
+        with bytes_whole(Path(folder, "least_squares.safetensors")) as file:
             file.write(save(weights))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> Self:
+    def load(cls, folder: str | Path, input: Any) -> Self:
         """Read what `save` wrote."""
+        path = Path(folder, "least_squares.safetensors")
         try:
-            weights_CTN = load((folder / "least_squares.safetensors").read_bytes())[WEIGHTS]
+            weights_CTN = load(path.read_bytes())[WEIGHTS]
         except (OSError, ValueError, KeyError, SafetensorError) as error:
-            path = folder / "least_squares.safetensors"
             raise RunError(f"{path} is missing or damaged ({error}); restore the file from a copy") from error
 
         def made(plain: Any) -> Any:
@@ -326,10 +331,11 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
             if weights_CTN.shape[-1] != horizon:
                 raise ValueError(f"horizon is {horizon:,}, but the linear forecast has {weights_CTN.shape[-1]:,} steps")
             naive_error_C, scale = np.array(plain["naive_error"], dtype=np.float64), Scale.from_plain(plain["scale"])
-            learnt = (scale, naive_error_C, weights_CTN, _intervals(folder / INTERVALS, horizon, len(plain["columns"])))
+            intervals = _intervals(Path(folder, INTERVALS), horizon, len(plain["columns"]))
+            learnt = (scale, naive_error_C, weights_CTN, intervals)
             return cls(tuple(plain["columns"]), history, horizon, season, *learnt)
 
-        found: Self = load_json(folder / "values.json", made)
+        found: Self = load_json(Path(folder, "values.json"), made)
         return found
 
 

@@ -39,7 +39,8 @@ from seqwright.objectives.distilled_tokens import bucketed
 from seqwright.outputs import Targets, each_row
 from seqwright.recipe import Recipe
 from seqwright.tasks import Prepared
-from seqwright.tasks.wired import TOKENS_AT_ONCE, Part, Wires
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import Wires
 
 FORMAT = 1
 LIKELIEST = 64  # tokens whose probabilities are kept one by one: all 30,000 of a vocabulary would be many gigabytes
@@ -163,7 +164,7 @@ def teacher_logits(
         run = teacher.asked()
         own: Wires = run.inputs
         rows = _with_unlabelled(own.input.encode(Part(data, "train")), recipe, own)
-        batches = own.output.batches(rows, None, own.input, tokens=TOKENS_AT_ONCE)
+        batches = own.output.batches(rows, None, own.input, tokens=own.input.at_once)
         shape = (texts, own.output.sizes()["classes"])
         logits_MC = open_memmap(aside / "logits.npy", mode="w+", dtype=np.float32, shape=shape)
         answers = each_row(run.model, batches)

@@ -16,7 +16,7 @@ from seqwright.inputs.saved import saved_sum
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.outputs import Output
 from seqwright.recipe import Recipe
-from seqwright.tasks.wired import TOKENS_AT_ONCE, Wires
+from seqwright.tasks.wired import Wires
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class EnsembleWires(Wires):
         """Refused: what several runs write together is told when it is whole."""
         raise RunError("an ensemble is not streamed; call it, or load one run")
 
-    def batches(self, examples: Examples[Any], tokens: int = TOKENS_AT_ONCE) -> JointBatches:
+    def batches(self, examples: Examples[Any], tokens: int | None = None) -> JointBatches:
         """The batches of what is asked, as each member reads it."""
         return JointBatches([wires.batches(examples, tokens) for wires in self.members])
 
@@ -49,7 +49,7 @@ class EnsembleWires(Wires):
         model: Any,
         examples: Examples[Any],
         decoding: Any = None,
-        tokens: int = TOKENS_AT_ONCE,
+        tokens: int | None = None,
         method: str = "predict",
     ) -> list[Any]:
         """What is searched for together, or what the members say of it combined; nothing else do they do together."""

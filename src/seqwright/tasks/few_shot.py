@@ -1,6 +1,6 @@
 """Few-shot prompting: examples of a task stand before a question, and nothing is learnt (Brown et al. 2020, section 2).
 
-Of a language model the examples are plain text, made by a template; of a run that learnt to answer (task prompting)
+Of a language model the examples are plain text, made by a template; of a run that learnt to answer (task instruction)
 they are turns as in its training.
 """
 

@@ -1,5 +1,6 @@
 """A task as input × output: how the two are learnt, how training gets its batches, and how a model is evaluated."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -28,20 +29,12 @@ from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe, with_suggestions
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
+from seqwright.tasks.parts import Part
 
-TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
 FEW_EXAMPLES = 100  # fewer to score on, and the scores say little
 TRAINED_ELSEWHERE = "there is no baseline: what the model was trained on is not known"
 ROOM = Room()  # of a model that reads texts of any length
 COLUMNS = ("part", "examples", "unread", "duplicates", "in train", "mean length", "longest")
-
-
-class Part(Examples[Any]):
-    """A part of the data as examples."""
-
-    def __init__(self, data: Any, part: PartName) -> None:
-        self.part = part
-        super().__init__(lambda: data.examples(part), data.fingerprint(part), f"the {part} part")
 
 
 @dataclass(frozen=True)
@@ -85,14 +78,18 @@ class Wires:
         """Both as they go with the checkpoint of a step."""
         return replace(self, output=self.output.calibrated_at(step))
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write both into a run folder."""
-        self.input.save(folder / "input")
-        self.output.save(folder / "output")
+        self.input.save(Path(folder, "input"))
+        self.output.save(Path(folder, "output"))
 
     def sizes(self) -> dict[str, Any]:
         """What a model between the two is built with."""
         return {**self.input.sizes(), **self.output.sizes()}
+
+    def metadata(self) -> dict[str, str]:
+        """What stands in a checkpoint beside the tensors: those sizes."""
+        return {name: json.dumps(size) for name, size in self.sizes().items()}
 
     def training_batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
         """The batches that examples are learnt in; those of a part go through the token cache."""
@@ -109,7 +106,7 @@ class Wires:
         """The scores that need a pass of their own over the targets: where no prediction carries its loss."""
         if not (self.output.decodes or self.output.scored_by_objective):
             return {}
-        tokens = recipe.training.tokens if self.output.decodes else max(recipe.training.tokens, TOKENS_AT_ONCE)
+        tokens = recipe.training.tokens if self.output.decodes else max(recipe.training.tokens, self.input.at_once)
         batches = self.learning(examples, self.input.encode(examples), tokens=tokens)
         if self.output.scored_by_objective:
             return objective_loss(recipe, model.eval(), batches)
@@ -128,7 +125,7 @@ class Wires:
         model: Any,
         examples: Examples[Any],
         decoding: Any = None,
-        tokens: int = TOKENS_AT_ONCE,
+        tokens: int | None = None,
         method: str = "predict",
     ) -> list[Any]:
         """A prediction for each example: the one way, for everybody who asks. `method` is that of the output."""
@@ -140,9 +137,9 @@ class Wires:
         examples = Given([self.input.parse(given)])
         return self.output.stream(model.eval(), self.batches(examples), examples, decoding)
 
-    def batches(self, examples: Examples[Any], tokens: int = TOKENS_AT_ONCE) -> Any:
+    def batches(self, examples: Examples[Any], tokens: int | None = None) -> Any:
         """The batches of what is asked."""
-        return self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
+        return self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens or self.input.at_once)
 
 
 class Wired:
@@ -200,7 +197,7 @@ class Wired:
         batches = wires.training_batches(train, tokens=recipe.training.tokens, seed=recipe.training.seed)
         facts |= wires.input.facts()
         facts |= {name.replace("_", " "): told_size(size) for name, size in wires.sizes().items()}
-        facts |= facts_of(batches)
+        facts |= facts_of(batches, wires.input.unit)
         facts |= {"padding": f"{100 * batches.padding():.1f} %"}
         baseline = baselines_of(wires, data, "valid").sentence
         facts |= {"baseline": baseline} if baseline else {}
@@ -285,13 +282,13 @@ def told_size(size: Any) -> str:
     return ("yes" if size else "no") if isinstance(size, bool) else f"{size:,}"
 
 
-def facts_of(batches: Any) -> dict[str, str]:
+def facts_of(batches: Any, unit: str) -> dict[str, str]:
     """How the batches of the first epoch are made, and how full they are on each side, marks included."""
     match batches:
         case Bucketed():
             mean_S = batches.lengths(0)[batches.only].sum(0) / batches.in_epoch(0)
             told = " and ".join(f"{mean:,.0f}" for mean in mean_S.tolist())
-            return {"tokens per batch": f"{told}, of at most {batches.tokens:,} on a side"} if told else {}
+            return {f"{unit} per batch": f"{told}, of at most {batches.tokens:,} on a side"} if told else {}
         case StreamBatches():
             return {"streams": f"{batches.streams:,} of {batches.positions // batches.streams:,} tokens"}
         case WindowBatches():

@@ -2,8 +2,8 @@
 
     runs/NAME/step-002000/model.safetensors … state.json
 
-The folder is written aside, flushed to disk and renamed. `state.json` holds the sha256 of its companions, so a
-damaged file is noticed and the newest whole checkpoint serves instead.
+The folder is written aside, flushed to disk and renamed. `state.json` holds the sha256 of its companions and of the
+rest of itself, so a damaged file is noticed and the newest whole checkpoint serves instead.
 """
 
 import hashlib
@@ -24,6 +24,8 @@ from seqwright.whole_file import appear, aside_of, emptied, replacing
 Tensors = dict[str, Tensor]
 STATE: dict[str, type | tuple[type, ...]] = {"step": int, "place": list, "sums": dict, "best": dict}
 STATE |= {"seconds": (int, float), "sha256": dict}  # what `state.json` holds
+BEST = ("score", "waited")  # and the step, of the best validation
+ITSELF = "state_sha256"  # of the rest of it; the version before had none
 STEP_FOLDER = re.compile(r"step-(\d{6,18})")
 
 
@@ -59,6 +61,7 @@ def write_checkpoint(run: Path, step: int, checkpoint: Checkpoint, metadata: Map
                 sums[f"{stem}.safetensors"] = hashlib.sha256(data).hexdigest()
                 (aside / f"{stem}.safetensors").write_bytes(data)
             state = {**checkpoint.state, "step": step, "sha256": sums}
+            state[ITSELF] = _sum_of(state)
             (aside / "state.json").write_bytes(json.dumps(state, indent=1).encode())
             appear(aside, final)
     except OSError as error:
@@ -90,16 +93,36 @@ def read_checkpoint(run: Path, step: int, only: tuple[str, ...] | None = None) -
     return Checkpoint(files, state)
 
 
+def _sum_of(state: Mapping[str, Any]) -> str:
+    """The sha256 of a state as it is written, but for that sum itself."""
+    rest = {name: value for name, value in state.items() if name != ITSELF}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
 def _refuse_incomplete(state: dict[str, Any], folder: Path) -> None:
-    """What resuming needs must be there, and of its kind."""
+    """What resuming needs must be there, of its kind and as it was written."""
     wrong = [name for name, kind in STATE.items() if not isinstance(state.get(name), kind)]
-    wrong += [] if wrong or [type(part) for part in state["place"]] == [int, int] else ["place"]
+    wrong += [] if wrong or _is_place(state["place"]) else ["place"]
+    wrong += [] if wrong or _is_best(state["best"]) else ["best"]
+    wrong += [] if wrong or all(isinstance(each, int | float) for each in state["sums"].values()) else ["sums"]
     outside = [name for name in ([] if wrong else state["sha256"]) if Path(name).name != name]
     if outside:
         raise RunError(f"the checkpoint {folder} is damaged: state.json names {outside[0]!r}, no file of that folder")
     if wrong or "model.safetensors" not in state["sha256"]:
         lacking = wrong[0] if wrong else "the sha256 of model.safetensors"
         raise RunError(f"the checkpoint {folder} is damaged: state.json lacks {lacking}")
+    if state.get(ITSELF, _sum_of(state)) != _sum_of(state):
+        raise RunError(f"the checkpoint {folder} is damaged: state.json is not as it was written")
+
+
+def _is_place(parts: list[Any]) -> bool:
+    return len(parts) == 2 and all(type(part) is int and part >= 0 for part in parts)
+
+
+def _is_best(best: dict[str, Any]) -> bool:
+    """Whether it says which validation was the best, or that there was none."""
+    numbers = isinstance(best.get("step"), int) and all(isinstance(best.get(name), int | float) for name in BEST)
+    return numbers or not best
 
 
 def newest_whole(run: Path, *, remedy: str = "train with --fresh") -> tuple[int, Checkpoint, list[str]] | None:

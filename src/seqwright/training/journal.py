@@ -12,6 +12,7 @@ from seqwright.errors import RunError
 from seqwright.whole_file import write_whole
 
 Line = dict[str, Any]
+LONGEST = 2**20  # characters of a line; what has more is none
 
 
 class Journal:
@@ -37,19 +38,23 @@ class Journal:
         """Every line up to the first that is none: one that a crash cut short, or that is no object with a step."""
         if not self.path.exists():
             return []
+        if not self.path.is_file():
+            raise RunError(f"{self.path} is no file, expected the journal of a run: remove it, or train with --fresh")
         whole = []
-        for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                line = json.loads(text)
-            except (ValueError, RecursionError):
-                break
-            if not isinstance(line, dict) or not isinstance(line.get("step"), int):
-                break
-            whole.append(line)
+        with self.path.open(encoding="utf-8", errors="replace") as file:
+            while text := file.readline(LONGEST):
+                try:
+                    line = json.loads(text)
+                except (ValueError, RecursionError):
+                    break
+                if not isinstance(line, dict) or not isinstance(line.get("step"), int):
+                    break
+                whole.append(line)
         return whole
 
     def cut_back(self, step: int) -> None:
         """Forget everything after a step: it will be done again."""
         kept = "".join(json.dumps(line) + "\n" for line in self.lines() if line["step"] <= step)
-        if not self.path.exists() or self.path.read_bytes() != kept.encode():
+        before = self.path.stat().st_size if self.path.exists() else None
+        if before != len(kept) or self.path.read_bytes() != kept.encode():  # which is ASCII
             write_whole(self.path, kept)

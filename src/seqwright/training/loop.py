@@ -55,7 +55,7 @@ def fit(
     *,
     settings: TrainingSettings,
     rate: Callable[[int], float] | None = None,
-    run: Path | None = None,
+    run: str | Path | None = None,
     evaluate: Evaluate | None = None,
     lower_is_better: Collection[str] = LOSSES,
     reporter: Reporter | None = None,
@@ -69,7 +69,9 @@ def fit(
     """
     rate = rate or learning_rate(settings, steps=expected_steps(settings, batches))
     validation = Validation(evaluate, settings.metric in lower_is_better)
-    return Fitting(model, objective, batches, settings, rate, run, validation, reporter or Quiet(), metadata or {}).go()
+    folder = None if run is None else Path(run)
+    told = reporter or Quiet()
+    return Fitting(model, objective, batches, settings, rate, folder, validation, told, metadata or {}).go()
 
 
 class Validation(NamedTuple):

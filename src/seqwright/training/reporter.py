@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 TRAIN = "train"  # what a reporter is told of, unless it is something else
+TOKENS = "tokens"  # what speed counts, unless it is something else
 WIDE = 72  # columns of a terminal: in fewer the bar itself makes room for the numbers
 
 
@@ -16,11 +17,11 @@ WIDE = 72  # columns of a terminal: in fewer the bar itself makes room for the n
 class Reporter(Protocol):
     """Told of every step and every event of a training."""
 
-    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN, unit: str = TOKENS) -> None:
         """Training, or other work of so many steps, starts (or resumes) at `step` of `steps`."""
 
     def step(self, step: int, loss: float, speed: float) -> None:
-        """A step is done; `speed` is in real tokens per second."""
+        """A step is done; `speed` is in real tokens per second, or in what `begin` calls the unit."""
 
     def wrote(self, line: dict[str, Any]) -> None:
         """A line was written to the journal."""
@@ -35,7 +36,7 @@ class Reporter(Protocol):
 class Quiet:
     """Says nothing."""
 
-    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN, unit: str = TOKENS) -> None:
         """Nothing."""
 
     def step(self, step: int, loss: float, speed: float) -> None:
@@ -58,22 +59,21 @@ class LineReporter:
         self.stream = stream or sys.stderr
         self.seconds = seconds
         self.first = self.steps = 0
-        self.doing = ""
+        self.doing, self.unit = "", TOKENS
         self.began = self.spoken = time.monotonic()
 
-    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN, unit: str = TOKENS) -> None:
         """Remember where it starts, for the time left."""
         self.first, self.steps, self.began = step, steps, time.monotonic()
-        self.doing = "" if doing == TRAIN else f"{doing}: "
+        self.doing, self.unit = "" if doing == TRAIN else f"{doing}: ", unit
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """A line, if the last one is some seconds old."""
         now = time.monotonic()
         if now - self.spoken >= self.seconds or step == self.steps:
             left = (now - self.began) / max(1, step - self.first) * max(0, self.steps - step)
-            self.say(
-                f"{self.doing}step {step}/{self.steps}  loss {loss:.3f}  {speed:,.0f} tokens/s  {_clock(left)} left"
-            )
+            told = f"loss {loss:.3f}  {speed:,.0f} {self.unit}/s  {_clock(left)} left"
+            self.say(f"{self.doing}step {step}/{self.steps}  {told}")
             self.spoken = now
 
     def wrote(self, line: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ class Bar:
             *drawn,
             TextColumn("{task.completed:.0f}/{task.total:.0f}"),
             TextColumn("loss {task.fields[loss]}"),
-            TextColumn("{task.fields[speed]} tokens/s"),
+            TextColumn("{task.fields[speed]} {task.fields[unit]}/s"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
@@ -105,11 +105,11 @@ class Bar:
         )
         self.task: TaskID | None = None
 
-    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN, unit: str = TOKENS) -> None:
         """Draw the bar."""
         if self.task is not None:  # of other work, whose bar stays above
             self.progress.remove_task(self.task)
-        self.task = self.progress.add_task(doing, total=steps, completed=step, loss="–", speed="–")
+        self.task = self.progress.add_task(doing, total=steps, completed=step, loss="–", speed="–", unit=unit)
         self.progress.start()
 
     def step(self, step: int, loss: float, speed: float) -> None:
@@ -136,7 +136,7 @@ class NotebookBar:
         self.seconds = seconds
         self.said: list[str] = []
         self.at = self.steps = 0
-        self.doing = self.told = ""
+        self.doing, self.told, self.unit = "", "", TOKENS
         self.drawn = 0.0
         self.handle: Any = None
 
@@ -151,14 +151,15 @@ class NotebookBar:
     def _line(self) -> str:
         return f"{self.doing}step {self.at:,}/{self.steps:,}{self.told}"
 
-    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN, unit: str = TOKENS) -> None:
         """Draw the bar."""
         self.at, self.steps, self.doing, self.told = step, steps, "" if doing == TRAIN else f"{doing}: ", ""
+        self.unit = unit
         self._draw()
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """Move the bar, some times a second."""
-        self.at, self.told = step, f"  loss {loss:.3f}  {speed:,.0f} tokens/s"
+        self.at, self.told = step, f"  loss {loss:.3f}  {speed:,.0f} {self.unit}/s"
         if step == self.steps or time.monotonic() - self.drawn >= self.seconds:
             self._draw()
 
@@ -190,10 +191,10 @@ class Both:
     def __init__(self, one: Reporter, other: Reporter) -> None:
         self.each = (one, other)
 
-    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN, unit: str = TOKENS) -> None:
         """Tell both."""
         for reporter in self.each:
-            reporter.begin(step, steps, doing)
+            reporter.begin(step, steps, doing, unit)
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """Tell both."""
@@ -214,6 +215,18 @@ class Both:
         """Tell both."""
         for reporter in self.each:
             reporter.end()
+
+
+class Counting(Both):
+    """A reporter that is told what a training counts, where that is not tokens."""
+
+    def __init__(self, reporter: Reporter, unit: str) -> None:
+        super().__init__(reporter, Quiet())
+        self.unit = unit
+
+    def begin(self, step: int, steps: int, doing: str = TRAIN, unit: str = TOKENS) -> None:
+        """Tell it."""
+        self.each[0].begin(step, steps, doing, self.unit)
 
 
 def in_notebook() -> bool:

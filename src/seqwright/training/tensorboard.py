@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.errors import SettingError
-from seqwright.training.reporter import TRAIN
+from seqwright.training.reporter import TOKENS, TRAIN
 
 
 class TensorBoard:
@@ -22,7 +22,7 @@ class TensorBoard:
         self.writer: Any = None
         self.after = 0
 
-    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN, unit: str = TOKENS) -> None:
         """Events after `step` will be forgotten as soon as there is one to write."""
         self.after = step
 

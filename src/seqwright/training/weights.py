@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +41,14 @@ def load_tensors(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
             tensor.copy_(tensors[name])
 
 
+@runtime_checkable
+class Resamples(Protocol):
+    """A part of a model that can make a tensor of its own size from one of another: positions on another grid."""
+
+    def resampled(self, name: str, given: Tensor) -> Tensor | None:
+        """Its tensor of that name, as another model's says it; None where that cannot be."""
+
+
 BODY = "body."
 OF_TOKENS = ("tokens.weight", "embedding.weight", "bias_V")  # what has a row for each token
 BLOCK = re.compile(r"(.*blocks\.)(\d+)(\..*)")
@@ -51,14 +60,14 @@ def transferred(source: nn.Module, target: nn.Module, where: str, blocks: Sequen
 
     A tensor is the same if it has the same name; the whole of a language model, or the body of a model with a head,
     may become the `body` of another. All of a body must be found; an output for other classes is new. Where the target
-    knows more tokens than the source, the rows of the new ones stay as they are. `blocks` are those of the source that
-    become the target's, in order.
+    knows more tokens than the source, the rows of the new ones stay as they are; what it can resample, it does.
+    `blocks` are those of the source that become the target's, in order.
     """
     found, own = unique_tensors(source), unique_tensors(target)
     if blocks is not None:
         found = _chosen_blocks(found, blocks, where)
     left, headed = set(found), any(name.startswith(BODY) for name in own)
-    new: list[str] = []
+    new, other_sizes = list[str](), list[str]()
     for name, tensor in own.items():
         theirs = next((each for each in (name, name.removeprefix(BODY), BODY + name) if each in found), None)
         if theirs is None:
@@ -70,6 +79,9 @@ def transferred(source: nn.Module, target: nn.Module, where: str, blocks: Sequen
             tensor.copy_(given)
         elif grown:
             tensor[: len(given)].copy_(given)
+        elif (resampled := _resampled(target, name, given)) is not None:
+            tensor.copy_(resampled)
+            other_sizes.append(f"{name} from {_size(given)} to {_size(tensor)}")
         elif headed and not name.startswith(BODY):  # an output for other classes
             new.append(name)
             continue
@@ -83,8 +95,19 @@ def transferred(source: nn.Module, target: nn.Module, where: str, blocks: Sequen
     if lacking or len(new) == len(own):
         raise RunError(f"{where} lacks {_some(lacking or new)}; it is of another model: start from one of the same")
     notes = [f"weights from {where}: {len(own) - len(new)} tensors"]
+    notes += [f"resampled: {_some(other_sizes)}"] if other_sizes else []
     notes += [f"randomly initialised: {_some(new)}"] if new else []
     return notes + ([f"not used: {_some(sorted(left))}"] if left else [])
+
+
+def _resampled(target: nn.Module, name: str, given: Tensor) -> Tensor | None:
+    owner, _, part = name.rpartition(".")
+    module = target.get_submodule(owner)
+    return module.resampled(part, given) if isinstance(module, Resamples) else None
+
+
+def _size(tensor: Tensor) -> str:
+    return " × ".join(map(str, tensor.shape))
 
 
 def _chosen_blocks(tensors: Mapping[str, Tensor], blocks: Sequence[int], where: str) -> dict[str, Tensor]:

@@ -74,12 +74,12 @@ class FakeInput(Input[Example, Any]):
     def fingerprint(self) -> str:
         return sha256(json.dumps(asdict(self)).encode()).hexdigest()
 
-    def save(self, folder: Path) -> None:
-        write(self, folder)
+    def save(self, folder: str | Path) -> None:
+        write(self, Path(folder))
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        return cls(**read(folder))
+    def load(cls, folder: str | Path) -> Self:
+        return cls(**read(Path(folder)))
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class FakeOutput(Output[Example, BatchT, PredictionT]):
     def sizes(self) -> dict[str, Any]:
         return {}
 
-    def save(self, folder: Path) -> None:
-        write(self, folder)
+    def save(self, folder: str | Path) -> None:
+        write(self, Path(folder))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> Self:
-        return cls(**read(folder))
+    def load(cls, folder: str | Path, input: Any) -> Self:
+        return cls(**read(Path(folder)))
 
     def in_order(self, found: Mapping[int, PredictionT], examples: Examples[Example]) -> Iterator[PredictionT]:
         """The predictions of examples by their numbers, one for each example."""

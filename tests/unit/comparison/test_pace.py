@@ -17,6 +17,7 @@ from seqwright.comparison.stages import Stages
 from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe
 from seqwright.runs import data_of, model_of
+from seqwright.training.loop import fit
 from seqwright.training.rate_finder import STEPS
 from seqwright.training.settings import TrainingSettings
 
@@ -61,7 +62,7 @@ def test_waiting_for_others_is_no_work_on_a_cpu() -> None:
 
 def test_every_part_of_a_training_is_timed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """By a clock that ticks once whenever it is asked or something is done, so that each part has its own number."""
-    ticks = {"validation": 7.0, "calibrate": 100.0, "finish": 1000.0}
+    ticks = {"imports": 20.0, "validation": 7.0, "calibrate": 100.0, "finish": 1000.0}
     now = 0.0
 
     def passing(name: str) -> None:
@@ -81,6 +82,11 @@ def test_every_part_of_a_training_is_timed(monkeypatch: pytest.MonkeyPatch, tmp_
         scores: dict[str, float] = prepared.evaluate(model)
         return scores
 
+    def fitted(*given: Any, **named: Any) -> Any:
+        passing("imports")
+        ticks["imports"] = 0.0
+        return fit(*given, **named)
+
     calibrate = type(task).calibrate
 
     def calibrated(*given: Any, **named: Any) -> None:
@@ -89,6 +95,7 @@ def test_every_part_of_a_training_is_timed(monkeypatch: pytest.MonkeyPatch, tmp_
         assert list(named["folder"].glob("output/*.json"))
 
     monkeypatch.setattr(paces, "SHORT", 10.0)
+    monkeypatch.setattr(paces, "fit", fitted)
     monkeypatch.setattr(type(task), "calibrate", calibrated)
     found = measured_pace(
         recipe,
@@ -100,7 +107,7 @@ def test_every_part_of_a_training_is_timed(monkeypatch: pytest.MonkeyPatch, tmp_
         finish=lambda folder: passing("finish"),
     )
     assert found.evaluation == pytest.approx(3 * 5 / 23)
-    assert found._replace(step=0.0, evaluation=0.0) == Pace(start=2.0, validation=3.0, first=4.0, ending=1100.0)
+    assert found._replace(step=0.0, evaluation=0.0) == Pace(start=2.0, validation=3.0, first=24.0, ending=1100.0)
 
 
 def test_a_comparison_promises_start_validation_and_evaluation_too(

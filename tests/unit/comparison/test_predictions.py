@@ -8,11 +8,16 @@ from typing import Any
 
 import pytest
 
+from benchmarks.fuzz_files import compared_files
 from seqwright.cli.comparing import compare_rows
 from seqwright.comparison import stages, work
 from seqwright.comparison.plan import planned
+from seqwright.comparison.prediction_files import read_predictions
+from seqwright.comparison.predictions import KINDS
 from seqwright.comparison.results import results
 from seqwright.comparison.settings import read_comparison
+from seqwright.data.labelled_tables import Example
+from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import UserError
 
 COMMON = """
@@ -108,14 +113,42 @@ def test_the_same_predictions_are_the_same_bytes(home: Path) -> None:
     assert Path(FILES.format("wide")).read_bytes() == before
 
 
-def test_answers_of_the_version_before_are_made_again(home: Path) -> None:
-    compare("first", BOTH)
-    path = Path("runs/first/records/wide-seed-1.jsonl")
-    answers = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    path.write_text("".join(json.dumps({k: v for k, v in a.items() if k != "example"}) + "\n" for a in answers))
-    before = Path(FILES.format("wide")).read_bytes()
-    compare("first", BOTH)
-    assert Path(FILES.format("wide")).read_bytes() == before
+def answers_cut_short(record: Path) -> None:
+    path = record.with_suffix(".jsonl")
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def answers_gone(record: Path) -> None:
+    record.with_suffix(".jsonl").unlink()
+
+
+def nothing_found(record: Path) -> None:
+    entries = json.loads(record.read_text())
+    record.write_text(json.dumps(entries | {"evaluated": entries["evaluated"] | {"found": {}}}))
+
+
+def another_score(record: Path) -> None:
+    record.write_text(record.read_text().replace('"accuracy": ', '"accuracy": 1'))
+
+
+def no_json(record: Path) -> None:
+    record.write_text(record.read_text()[:-9])
+
+
+@pytest.mark.parametrize("damage", [answers_cut_short, answers_gone, nothing_found, another_score, no_json])
+def test_a_row_whose_records_are_damaged_is_evaluated_again(
+    damage: Callable[[Path], None], home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, content in compared_files().items():
+        Path(name).write_bytes(content)
+    whole, record = compare("again", Path("again.toml").read_text()), Path("runs/again/records/r.json")
+    before = record.read_bytes(), record.with_suffix(".jsonl").read_bytes()
+    capfd.readouterr()
+    damage(record)
+    assert compare("again", Path("again.toml").read_text()) == whole
+    assert "records/r.json is damaged, or what it speaks of: r is evaluated again" in capfd.readouterr().err
+    assert json.loads(record.read_text())["evaluated"] == json.loads(before[0])["evaluated"]
+    assert record.with_suffix(".jsonl").read_bytes() == before[1]
 
 
 def test_what_does_not_fit_is_told(home: Path) -> None:
@@ -129,6 +162,55 @@ def test_what_does_not_fit_is_told(home: Path) -> None:
         failure('[[rows]]\npredictions = "none.jsonl.gz"\n')
     with pytest.raises(UserError, match=r"row 'narrow' is a file of predictions, which can join no other"):
         failure(again("narrow", "wide") + '[[rows]]\nname = "x"\nensemble = ["narrow", "wide"]\n')
+
+
+Plain = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda header: {"kind": ["a"]},
+        lambda header: {"decoding": 5},
+        lambda header: {"parameters": 10**400},
+        lambda header: {"training": 5},
+        lambda header: {"training": {"steps": 2, "tokens": 9}},
+        lambda header: {"training": {**header["training"], "tokens": "9"}},
+        lambda header: {"recipe": {**header["recipe"], "model": 1.5}},
+        lambda header: {"recipe": {**header["recipe"], "data": [1]}},
+    ],
+)
+def test_a_first_line_that_says_something_else_is_refused(
+    wrong: Callable[[Plain], Plain], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    packed = compared_files()["p.jsonl.gz"]
+    header, *lines = gzip.decompress(packed).decode().splitlines()
+    plain = json.loads(header)
+    Path("p.jsonl").write_text("\n".join([json.dumps(plain | wrong(plain)), *lines]))
+    with pytest.raises(UserError, match="is no file of predictions that this version"):
+        read_predictions(Path("p.jsonl"))
+
+
+def test_predictions_of_no_kind_are_not_scored_again(home: Path) -> None:
+    for name, content in compared_files().items():
+        Path(name).write_bytes(content)
+    header, *lines = gzip.decompress(Path("p.jsonl.gz").read_bytes()).decode().splitlines()
+    plain = {name: value for name, value in json.loads(header).items() if name != "kind"}
+    Path("p.jsonl.gz").write_bytes(gzip.compress("\n".join([json.dumps(plain), *lines]).encode()))
+    assert "no example alone can score again" in failure(Path("again.toml").read_text())
+
+
+@pytest.mark.parametrize("value", [10**400, float("nan"), float("inf"), True, "1"], ids=["huge", *"nits"])
+def test_what_is_no_finite_number_is_no_prediction_of_one(value: object) -> None:
+    assert KINDS["value"].answer({"predicted": value}, Example("a", "1")) is None
+
+
+def test_every_word_has_a_predicted_tag_whether_its_own_is_known_or_not() -> None:
+    answer = KINDS["tags"].answer
+    assert answer({"predicted": []}, TaggedSentence(("red", "cat"), ("O", "O"))) is None
+    unknown = answer({"predicted": ["O", "O"]}, TaggedSentence(("red", "cat"), ()))
+    assert unknown == {"tags": [], "predicted": ["O", "O"]}
 
 
 def test_a_damaged_file_is_told(home: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from seqwright.data.cards import READERS, Card, cache_folder, card, cards, download_folder, located, provided
 from seqwright.data.examples import Pair, PairData
+from seqwright.data.fetch import require_addresses
 from seqwright.data.pairs import PairFiles
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, DownloadError, SettingError
 
 MULTI30K = card("multi30k")
 PUBLISHED = ("train", "val", "test_2016_flickr")
@@ -45,8 +46,9 @@ def corpus(source: str = "de", target: str = "en") -> PairFiles:
 @pytest.mark.parametrize("known", IN_FILES.values(), ids=IN_FILES)
 def test_a_card_is_complete(known: Card) -> None:
     assert known.kind in READERS
-    for said in (known.title, known.unit, known.languages, known.licence, known.cite):
+    for said in (known.title, known.unit, known.licence, known.cite):
         assert said
+    assert known.languages or known.kind == "labelled-images"
     assert len({file.sha256 for file in known.files}) == len(known.files)
     for file in known.files:
         assert not file.address or (urlsplit(file.address).scheme == "https" and file.address.endswith("/" + file.path))
@@ -61,7 +63,8 @@ def test_every_file_of_a_card_is_in_a_part(known: Card) -> None:
     named = [name for given in known.parts.values() for name in ([given] if isinstance(given, str) else given)]
     choices = known.choices.get("subset") or known.choices.get("source") or [""]
     paths = {re.sub(r"\{\w+\}", choice, name) for name in named for choice in choices if not name.endswith("%")}
-    assert {known.file(path) for path in paths} == set(known.files)
+    beside = {file for file in known.files if "label" in file.path or file.path == known.reading.get("images")}
+    assert {known.file(path) for path in paths} | beside == set(known.files)
 
 
 @pytest.mark.parametrize("known", IN_FILES.values(), ids=IN_FILES)
@@ -205,3 +208,11 @@ def test_the_real_first_pair_is_read(shared_data: Path, monkeypatch: pytest.Monk
         "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche.",
         "Two young, White males are outside near many bushes.",
     )
+
+
+def test_a_card_that_cannot_be_downloaded_says_how_it_is_had() -> None:
+    known = card("fashion-mnist")
+    with pytest.raises(DataError, match="apt-get install dataset-fashion-mnist"):
+        known.open()
+    with pytest.raises(DownloadError, match="SEQWRIGHT_DATA=/usr/share/datasets"):
+        require_addresses(known)

@@ -7,15 +7,20 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
+from seqwright.comparison.settings import read_comparison
 from seqwright.data.alignments import read_alignments
 from seqwright.data.described import DescribedFiles, DescribedFilesSettings
-from seqwright.data.files import lines
+from seqwright.data.files import expanded, lines
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings
 from seqwright.data.labels import class_counts
 from seqwright.data.limits import VARIABLE, Limits, file_limits
@@ -24,9 +29,12 @@ from seqwright.data.rows import cells
 from seqwright.data.series_tables import read_table
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.data.times import rhythm
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, RunError, SettingError
 from seqwright.interchange.arpa import read_words
 from seqwright.interchange.weight_files import read_json
+from seqwright.recipe import read_recipe
+from seqwright.run_folders import resolved_of
+from seqwright.training.journal import Journal
 
 FILE = Path("mine.csv")
 COLUMNS = dict.fromkeys(("question", "context", "answer", "start"))
@@ -122,6 +130,47 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         read_table(tmp_path / "a.csv", None, None)
 
 
+READ_WHOLE: list[tuple[str, Callable[[Path], object]]] = [
+    ("mine.toml", read_recipe),
+    ("mine.toml", lambda path: read_comparison(str(path))),
+    ("resolved.toml", lambda path: resolved_of(path.parent)),
+]
+
+
+@pytest.mark.parametrize(("name", "read"), READ_WHOLE, ids=["recipe", "comparison", "run"])
+@pytest.mark.parametrize("device", [False, True])
+def test_settings_are_not_read_from_a_pipe_or_a_device(
+    name: str, read: Callable[[Path], object], device: bool, tmp_path: Path
+) -> None:
+    (tmp_path / name).symlink_to("/dev/zero") if device else os.mkfifo(tmp_path / name)
+    with pytest.raises(DataError, match=rf"{name} is no file but a pipe or a device"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize(("name", "read"), READ_WHOLE, ids=["recipe", "comparison", "run"])
+def test_settings_are_a_document(
+    name: str, read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_text('task = "translation"\n' * 9)
+    monkeypatch.setenv(VARIABLE, "document=100")
+    with pytest.raises(DataError, match=rf"{name} .*set {VARIABLE}=document=200"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("device", [False, True])
+def test_a_journal_is_not_read_from_a_pipe_or_a_device(device: bool, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.symlink_to("/dev/zero") if device else os.mkfifo(path)
+    with pytest.raises(RunError, match=r"journal\.jsonl is no file, expected the journal of a run"):
+        Journal(path).cut_back(3)
+
+
+def test_a_line_of_a_journal_that_never_ends_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqwright.training.journal.LONGEST", 20)
+    (tmp_path / "journal.jsonl").write_text('{"step": 1}\n{"step": 2, "event": "train"}\n{"step": 3}\n')
+    assert Journal(tmp_path / "journal.jsonl").lines() == [{"step": 1}]
+
+
 def test_a_damaged_gzip_file_that_is_not_utf_8_is_told_as_damaged(tmp_path: Path) -> None:
     data = bytearray(gzip.compress(b"text,label\nred \xe9,a\nblue,b\n"))
     data[-8] ^= 1  # of the checksum
@@ -160,6 +209,11 @@ def test_a_word_of_an_arpa_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> 
     path.write_bytes(b"\\data\\\nngram 1=2\n\n\\1-grams:\n-0.5\tr\xe9d\n-0.5\t</s>\n\n\\end\\\n")
     with pytest.raises(DataError, match=r"a\.arpa has the word b'r\\xe9d', which is not UTF-8; convert the file"):
         read_words(path)
+
+
+def test_a_name_that_no_file_can_have_is_told() -> None:
+    with pytest.raises(DataError, match=r"'aaa.*… cannot be read: File name too long"):
+        expanded("a" * 5000)
 
 
 def test_the_folder_of_nobody_is_told() -> None:
@@ -366,15 +420,47 @@ def workbook_bomb(folder: Path) -> Path:
     return path
 
 
+def parquet_bomb(folder: Path) -> Path:
+    """A text of 300 MiB."""
+    plain: dict[str, Any] = {"use_dictionary": False, "write_statistics": False}
+    table = pyarrow.table({"text": ["a" * (300 * MEBIBYTE)], "label": ["x"]})
+    pyarrow.parquet.write_table(table, folder / "a.parquet", compression="zstd", **plain)
+    return folder / "a.parquet"
+
+
+class Letters(io.RawIOBase):
+    """So many bytes that are never held."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def read(self, size: int = -1) -> bytes:
+        given = min(size, self.left)
+        self.left -= given
+        return b"a" * given
+
+
+def tar_bomb(folder: Path) -> Path:
+    """A text of 300 MiB below a label."""
+    with tarfile.open(folder / "a.tar.gz", "w:gz", compresslevel=1) as archive:
+        info = tarfile.TarInfo("label/one.txt")
+        info.size = 300 * MEBIBYTE
+        archive.addfile(info, Letters(info.size))
+    return folder / "a.tar.gz"
+
+
 SCRIPT = """
 import resource, sys
 from pathlib import Path
+from typing import Any
+from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.rows import cells
 from seqwright.errors import DataError
-import openpyxl
+import openpyxl, pyarrow.parquet
+path = Path(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    for _ in cells(Path(sys.argv[1])):
+    for _ in LabelFolders(path, "utf-8").examples() if path.suffixes == [".tar", ".gz"] else cells(path):
         pass
 except DataError as error:
     print(error)
@@ -388,6 +474,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         (gzip_bomb, "a.csv.gz:1 is a line of more than 67,108,864 bytes"),
         (zip_bomb, "a.zip:1 is a line of more than 67,108,864 bytes"),
         (workbook_bomb, "a.xlsx has more than 268,435,456 characters or bytes"),
+        (parquet_bomb, "a.parquet, column 'text', has more than 268,435,456 characters or bytes"),
+        (tar_bomb, "a.tar.gz has more than 268,435,456 characters or bytes"),
     ],
 )
 def test_a_bomb_is_refused_before_memory_is_used(bomb: Callable[[Path], Path], sentence: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tokenizers import Tokenizer as Library
-from tokenizers import decoders, models, normalizers, pre_tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from seqwright.data.question_files import Question
 from seqwright.errors import DataError, RunError, SettingError
@@ -169,6 +169,22 @@ def test_what_is_looked_at_is_the_row_that_is_encoded(kind: str) -> None:
     alone = inputs.stack([inputs.joined([np.array([7, 8])])])
     assert alone["input_BT"].tolist() == [[inputs.tokenizer.begin, 7, 8, inputs.tokenizer.end]]
     assert not alone["segment_BT"].any()
+
+
+def test_between_question_and_context_stands_what_the_tokenizer_of_another_program_puts_there() -> None:
+    """RoBERTa reads `<s> q </s></s> c </s>` (Liu et al. 2019): written out here, token by token."""
+    library = Library(models.WordLevel({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "who": 4, "ada": 5}, "<unk>"))
+    library.pre_tokenizer = pre_tokenizers.Whitespace()
+    library.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    inputs = QuestionInput(ForeignTokenizer.checked(library), 11, 4, 3)
+    rows = inputs.encode(Given([Question("who", "ada ada", ())]))
+    (row,) = rows.take(np.array([0]), None)
+    stacked = inputs.stack([row])
+    assert stacked["input_BT"].tolist() == [[0, 4, 2, 2, 5, 5, 2]]
+    assert stacked["segment_BT"].tolist() == [[0, 0, 0, 0, 1, 1, 1]]
+    assert rows.lengths(None).tolist() == [[7]]
+    shown = inputs.joined([part.tokens for part in inputs.parts({"question": "who", "context": "ada ada"})])
+    assert inputs.stack([shown])["input_BT"].tolist() == [[0, 4, 2, 2, 5, 5, 2]]
 
 
 def test_windows_that_leave_gaps_are_refused() -> None:

@@ -108,9 +108,13 @@ def test_each_vector_is_that_of_its_example() -> None:
     assert digits == ["21", "310"]
 
 
-def test_several_numbers_may_be_typed_or_given_as_a_tuple() -> None:
+def test_several_numbers_may_be_typed_or_given_as_a_tuple_or_an_array() -> None:
     read = VectorInput(NUMBERS)
-    assert read.parse((4, 5)) == read.parse("4,5") == GivenText("4,5", "")
+    assert read.parse((4, 5)) == read.parse("4,5") == read.parse(np.array([4, 5])) == GivenText("4,5", "")
+    assert read.parse(np.array([0.1, 1e-7], dtype=np.float32)) == GivenText("0.1,1e-07", "")
+    assert VectorInput(Digits(99)).parse(np.array(7)) == GivenText("7", "")
+    with pytest.raises(DataError, match="expected 2 numbers"):
+        read.parse(np.array([[4, 5]]))
     with pytest.raises(DataError, match="expected 2 numbers"):
         read.parse((4,))
 

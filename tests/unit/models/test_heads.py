@@ -89,6 +89,15 @@ def test_without_padding_every_vector_is_real() -> None:
 
 
 @torch.no_grad()
+def test_what_is_real_as_a_whole_has_one_flag_for_all_its_vectors() -> None:
+    torch.manual_seed(1)
+    (h_BTD, _), whole = vectors(), some_labelled().replace(real_BT=torch.ones(B, 1, dtype=torch.bool))
+    for pool, wanted_BD in ((Mean(), h_BTD.mean(1)), (Max(), h_BTD.amax(1)), (Last(), h_BTD[:, -1])):
+        head = PooledHead(pool, nn.Identity(), width=D, outputs=C)
+        torch.testing.assert_close(head(h_BTD, whole), head.output(wanted_BD))
+
+
+@torch.no_grad()
 def test_a_head_of_tokens_says_something_of_each_alone() -> None:
     torch.manual_seed(1)
     head, (h_BTD, _) = TokenHead(nn.Identity(), width=D, outputs=C), vectors()

@@ -331,9 +331,9 @@ def test_a_label_that_nobody_has_or_gets_has_no_f1_and_the_others_are_named() ->
     def said(label: str) -> Classification:
         return Classification(label, 1.0, dict.fromkeys("abc", 0.0) | {label: 1.0}, dict.fromkeys("abc", 1.0))
 
-    report = output.report(
-        [said("a"), said("b"), said("a")], Given([Example(str(n), label=x) for n, x in enumerate("abb")])
-    )
+    predicted, examples = [said("a"), said("b"), said("a")], Given([Example(str(n), x) for n, x in enumerate("abb")])
+    report = output.report(predicted, examples)
+    assert output.scores(predicted, examples)["macro_f1"] == pytest.approx(200 / 3)
     assert {name: round(value, 2) for name, value in report.scores.items()} == {"f1_a": 66.67, "f1_b": 66.67}
     told = "mean over 2 of 3 labels: 'a', 'b'; left out, for nothing has them or was taken for them: 'c'"
     assert report.signatures == {"macro_f1": told}

@@ -21,7 +21,8 @@ from seqwright.objectives.span import span_losses
 from seqwright.outputs.span import LOST, NO_ANSWER, Answered, SpanOutput, SpanOutputSettings, every_answer
 from seqwright.outputs.span_search import likeliest_sentence
 from seqwright.recipe import Recipe, recipe_from
-from seqwright.tasks.wired import Part, Wires, baselines_of
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import Wires, baselines_of
 
 TASK = task_of("question-answering")
 SPOKEN = "treasure"

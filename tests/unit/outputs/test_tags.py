@@ -23,7 +23,8 @@ from seqwright.outputs.most_frequent import MostFrequentTag
 from seqwright.outputs.tags import Tagging, TagsOutput
 from seqwright.recipe import Recipe
 from seqwright.settings import Settings
-from seqwright.tasks.wired import Part, baselines_of
+from seqwright.tasks.parts import Part
+from seqwright.tasks.wired import baselines_of
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
 
@@ -184,7 +185,9 @@ def test_tags_that_mark_no_entities_have_a_mean_f1() -> None:
 def test_a_tag_that_nothing_has_or_gets_has_no_f1_and_the_others_are_named() -> None:
     output, words = TagsOutput({"X": 3, "Y": 3, "Z": 1}), ("Ada", "saw", "Bob")
     examples = Given([TaggedSentence(words, ("X", "Y", "Y"))])
-    report = output.report([Tagging(words, ["X", "Y", "X"], [1.0] * 3)], examples)
+    predicted = [Tagging(words, ["X", "Y", "X"], [1.0] * 3, ({"X": 1.0, "Y": 1.0, "Z": 1.0},) * 3)]
+    report = output.report(predicted, examples)
+    assert output.scores(predicted, examples)["macro_f1"] == pytest.approx(200 / 3)
     assert {name for name in report.scores if name.startswith("f1_")} == {"f1_X", "f1_Y"}
     told = "mean over 2 of 3 tags: 'X', 'Y'; left out, for nothing has them or was taken for them: 'Z'"
     assert report.signatures == {"macro_f1": told}

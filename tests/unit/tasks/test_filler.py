@@ -38,7 +38,7 @@ def wires(tokenizer: Tokenizer, context: int = 99) -> Any:
 def filled(model: nn.Module, inputs: Wires, texts: list[str], top: int = 5) -> list[Any]:
     given, output = Given(map(inputs.input.parse, texts)), inputs.output
     assert isinstance(output, MaskedOutput)
-    return list(output.fill(model, inputs.batches(given), given, top=top))
+    return list(output.ranking(top).fill(model, inputs.batches(given), given))
 
 
 def bert() -> Tokenizer:

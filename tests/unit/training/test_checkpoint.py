@@ -243,6 +243,7 @@ def agree_on_rubbish(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"rubbish")
     state = json.loads((folder / "state.json").read_text())
     state["sha256"]["model.safetensors"] = hashlib.sha256(b"rubbish").hexdigest()
+    del state["state_sha256"]
     (folder / "state.json").write_text(json.dumps(state))
 
 
@@ -370,6 +371,11 @@ def test_a_line_of_the_journal_is_on_disk_when_it_is_written(tmp_path: Path, mon
         *((name, None) for name in ("step", "place", "sums", "best", "seconds", "sha256")),
         ("place", [1]),
         ("place", "ab"),
+        ("place", [-1, 3]),
+        ("best", {"a": 1}),
+        ("best", {"score": 1.0, "waited": 0, "step": "x"}),
+        ("best", {"score": "x", "waited": 0, "step": 1}),
+        ("sums", {"loss.sum": []}),
     ],
 )
 def test_a_state_that_lacks_something_is_damaged_and_the_checkpoint_before_serves(
@@ -382,6 +388,26 @@ def test_a_state_that_lacks_something_is_damaged_and_the_checkpoint_before_serve
     assert found is not None
     assert found[0] == 1
     assert found[2] == [f"the checkpoint {step_folder(tmp_path, 2)} is damaged: state.json lacks {name}"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("place", [3, 3]), ("seconds", 2.5), ("sums", {"loss.sum": 1.0})])
+def test_a_state_that_is_not_as_it_was_written_is_damaged(name: str, value: object, tmp_path: Path) -> None:
+    write(tmp_path, 1, 2)
+    path = step_folder(tmp_path, 2) / "state.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+    found = newest_whole(tmp_path)
+    assert found is not None
+    assert found[0] == 1
+    assert found[2] == [f"the checkpoint {path.parent} is damaged: state.json is not as it was written"]
+
+
+def test_a_state_of_the_version_before_has_no_sum_of_itself_and_serves(tmp_path: Path) -> None:
+    write(tmp_path, 1)
+    path = step_folder(tmp_path, 1) / "state.json"
+    state = json.loads(path.read_text())
+    del state["state_sha256"]
+    path.write_text(json.dumps(state))
+    assert read_checkpoint(tmp_path, 1).state["place"] == [2, 3]
 
 
 def test_a_checkpoint_without_a_model_is_damaged(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_the_journal_holds_the_mean_over_everything_since_its_last_line(tmp_path
 
 def test_without_a_rate_the_settings_schedule_is_followed(tmp_path: Path) -> None:
     settings = TrainingSettings(schedule="constant", warmup=4, rate=0.2, steps=5, log_every=1)
-    fit(line(), Squares(), PointBatches(5), settings=settings, run=tmp_path)
+    fit(line(), Squares(), PointBatches(5), settings=settings, run=str(tmp_path))
     assert [found["rate"] for found in journal(tmp_path, "train")] == pytest.approx([0.05, 0.1, 0.15, 0.2, 0.2])
 
 

@@ -253,7 +253,7 @@ class Watching(Quiet):
         self.stop_at = stop_at
         self.told: list[Any] = []
 
-    def begin(self, step: int, steps: int, doing: str = "train") -> None:
+    def begin(self, step: int, steps: int, doing: str = "train", unit: str = "tokens") -> None:
         self.told.append((step, steps, doing))
 
     def step(self, step: int, loss: float, speed: float) -> None:

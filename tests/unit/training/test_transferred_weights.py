@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.errors import RunError, SettingError
+from seqwright.layers.positions import resampled_grid
+from seqwright.models.headed import ViTClassifierSettings, pooled_model
 from seqwright.recipe import read_recipe, written
 from seqwright.training.weights import transferred, unique_tensors
 
@@ -77,6 +79,35 @@ def test_an_output_for_other_classes_is_new() -> None:
     notes = transferred(source, target, "runs/x")
     assert torch.equal(unique_tensors(target)["output.weight"], before["output.weight"])
     assert "randomly initialised: output.weight, output.bias" in notes
+
+
+def image_model(rows: int, *, channels: int = 1, **settings: object) -> nn.Module:
+    plain = {"width": 6, "heads": 2, "layers": 1, "patch": 4, **settings}
+    model = pooled_model(
+        ViTClassifierSettings.model_validate(plain), classes=2, channels=channels, rows=rows, columns=8
+    )
+    return drawn(model, rows)
+
+
+def test_positions_of_another_grid_are_resampled_and_told() -> None:
+    source, target = image_model(8), image_model(20)
+    notes = transferred(source, target, "runs/x")
+    name = "body.positions.place_YXD"
+    assert f"resampled: {name} from 2 × 2 × 6 to 5 × 2 × 6" in notes
+    found, wanted = unique_tensors(target), resampled_grid(unique_tensors(source)[name], 5, 2)
+    assert torch.equal(found[name], wanted)
+    assert torch.equal(found["body.positions.before_ND"], unique_tensors(source)["body.positions.before_ND"])
+
+
+def test_filters_of_other_patches_and_channels_are_not() -> None:
+    for other in (image_model(8, patch=2), image_model(8, channels=3), image_model(8, width=12)):
+        with pytest.raises(RunError, match="leave the sizes out"):
+            transferred(other, image_model(8), "runs/x")
+
+
+def test_a_class_token_that_nothing_reads_is_not_used() -> None:
+    notes = transferred(image_model(8), image_model(8, class_tokens=0, pooling="patches"), "runs/x")
+    assert "not used: body.class_ND, body.positions.before_ND" in notes
 
 
 @pytest.mark.parametrize(

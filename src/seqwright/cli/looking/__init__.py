@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from seqwright.analysis.attention import attends
-from seqwright.analysis.reading import foretells, reads_text, translates
+from seqwright.analysis.reading import forecasts_series, foretells, reads_text, translates
 from seqwright.analysis.saliency import MOST_SERIES, labels_series, series_given
 from seqwright.cli.given import given_texts
 from seqwright.cli.given_series import labelled_row, series_table
@@ -24,7 +24,6 @@ from seqwright.cli.terminal import command, say
 from seqwright.cli.using_pictures import LookOptions
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.layers.scanning import RecurrentLayer
-from seqwright.outputs.values import ValuesOutput
 from seqwright.pictures.attention import HeadChoice
 from seqwright.runs import Run
 
@@ -54,7 +53,7 @@ def look_at(folder: Path, options: LookOptions) -> None:
             f"see what it forecasts with `{_forecast(run)}`, or how far back in time it is felt with --gradients"
         )
         judged = f"look draws models that do; see how good it is with `{command('eval', str(folder))}`"
-        told = forecasts if isinstance(run.output, ValuesOutput) else judged
+        told = forecasts if forecasts_series(run) else judged
         raise RunError(f"{folder} learnt {task} and reads no text; {told}")
     if not found:
         raise DataError(f"there is nothing to look at: say a text that {folder} shall read")
@@ -133,7 +132,7 @@ def _draw_learning(run: Run, others: list[Run], found: list[str], options: LookO
         _require_units(each, "no gradient goes back through time in it")
         if options.count > 1 and not (reads_text(each) and options.count in each.inputs.reads_tokens.texts):
             raise SettingError(f"there are {options.count} texts, and {options.asked[0]} is of one; put it in quotes")
-    if found and all(isinstance(each.output, ValuesOutput) for each in (run, *others)):
+    if found and all(forecasts_series(each) for each in (run, *others)):
         raise SettingError(
             f"{run.folder} learnt {run.recipe.task} and reads no text; leave it out, its own data serves"
         )
@@ -160,7 +159,7 @@ def _instead(run: Run) -> str:
         return f"; `{command('look', folder, 'TEXT', '--surprisal')}` shows how surprising a text is"
     if translates(run):
         return f"; `{command('look', folder, 'TEXT')}` shows where its attention looks"
-    return f"; `{_forecast(run)}` shows what it forecasts" if isinstance(run.output, ValuesOutput) else ""
+    return f"; `{_forecast(run)}` shows what it forecasts" if forecasts_series(run) else ""
 
 
 def _forecast(run: Run) -> str:

@@ -9,6 +9,7 @@ from rich.console import Console
 from seqwright.analysis.attention import AXES, INFLUENCE, alignment_of, attention_in, mean_of
 from seqwright.analysis.reading import translates
 from seqwright.cli.evaluating import decoding_settings
+from seqwright.cli.looking.examples import example_of
 from seqwright.cli.terminal import draw_with_page, json_text, say, shown
 from seqwright.errors import RunError, SettingError
 from seqwright.metrics.alignments import quality
@@ -27,7 +28,7 @@ def draw_attention(
     run: Run, texts: Sequence[str], beam: int | None, choice: HeadChoice, where: Path, *, as_json: bool
 ) -> None:
     """Translate a sentence or read a text, draw its attention, print where it looks on the whole."""
-    looked = attention_in(run, texts, decoding_settings(run, {"beam": beam}), say)
+    looked = attention_in(run, example_of(run, texts), decoding_settings(run, {"beam": beam}), say)
     drawn = figures(looked, choice)
     where.mkdir(parents=True, exist_ok=True)
     for name, figure in drawn.items():
@@ -54,7 +55,7 @@ def draw_alignments(runs: Sequence[Run], texts: Sequence[str], beam: int | None,
     for run in runs:
         if not translates(run):
             raise RunError(f"{run.folder} learnt {run.recipe.task}; alignments side by side are drawn for translation")
-        looked = attention_in(run, texts, decoding_settings(run, {"beam": beam}), say)
+        looked = attention_in(run, example_of(run, texts), decoding_settings(run, {"beam": beam}), say)
         found = alignment_of(looked)
         assert found is not None, "every translation has an alignment"
         weights_TS = mean_of(found)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seqwright.analysis.beam_trees import beam_tree_of
-from seqwright.analysis.reading import refuse_number
 from seqwright.cli.evaluating import decoding_settings
+from seqwright.cli.looking.examples import example_of
 from seqwright.cli.terminal import draw_with_page, say, shown
 from seqwright.pictures import legible
 from seqwright.pictures.beam_tree import beam_tree
@@ -18,8 +18,7 @@ MOST = 5  # finished hypotheses in the terminal
 
 def draw_beam_tree(run: Run, texts: Sequence[str], beam: int | None, where: Path) -> None:
     """Translate a sentence by beam search, draw the tree that it grew, print the best of what it found."""
-    refuse_number(run, texts)
-    text = texts[0].strip()
+    text = example_of(run, texts).strip()
     width = beam or (run.recipe.decoding.beam if run.recipe.decoding.beam > 1 else WIDTH)
     settings = decoding_settings(run, {"beam": width, "temperature": 0.0})
     twigs, says, best, found = beam_tree_of(run, text, settings)

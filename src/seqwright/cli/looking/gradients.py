@@ -6,13 +6,15 @@ L layers · R rows · K steps back
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from seqwright.analysis.gradients import beginnings_of, own_text, passage_of, reaches_of
-from seqwright.analysis.reading import foretells
+from seqwright.analysis.reading import foretells, reads_text
+from seqwright.cli.looking.examples import examples_of
 from seqwright.cli.terminal import add_row, json_text, say, say_drawn
 from seqwright.pictures import save
 from seqwright.pictures.gradients import Reach, gradient_picture
@@ -30,7 +32,7 @@ def draw_gradients(runs: Sequence[Run], found: Sequence[str], where: Path, *, as
         say(f"{writers[0].folder} writes the text itself, since there is none: {found[0][:60]!r} …")
     reaches: list[Reach] = []
     for run, name in zip(runs, names_of(runs), strict=True):
-        passage = passage_of(run, found, say)
+        passage = passage_of(run, longest_example(run, found), say)
         say(f"{run.folder}: following the gradients through {passage.told}")
         reaches += reaches_of(run, passage, name)
     paths = save(gradient_picture(reaches), where / "gradients")
@@ -40,6 +42,14 @@ def draw_gradients(runs: Sequence[Run], found: Sequence[str], where: Path, *, as
     else:
         _print(reaches)
     say_drawn(paths)
+
+
+def longest_example(run: Run, found: Sequence[str]) -> Any:
+    """The example that is given; of lines that are read each by itself the longest; None where no text is read."""
+    examples = examples_of(run, found) if reads_text(run) else []
+    if len(examples) > 1:
+        say(f"{run.folder} reads each line by itself; the longest of {len(examples):,} is looked at")
+    return max(examples, key=lambda given: len(str(given)), default=None)
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
@@ -77,7 +87,7 @@ def draw_initialisations(run: Run, found: Sequence[str], where: Path) -> None:
     """Draw how saturated, how spread and how far-reaching the states are, randomly initialised in each way."""
     if not found and foretells(run):
         found = [own_text(run)]
-    passage = passage_of(run, found, say)
+    passage = passage_of(run, longest_example(run, found), say)
     say(f"{run.folder}: initialising again in each way, reading {passage.told}")
     beginnings = beginnings_of(run, passage)
     title = f"{run.recipe.model.kind} of width {run.recipe.model.width} before training, reading {passage.told}"

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from seqwright.analysis.gradients import documents
 from seqwright.analysis.lens import lens_of
 from seqwright.analysis.reading import foretells, tell_unknown
 from seqwright.analysis.vectors import Occurrence, WordVectors, cosines_of
 from seqwright.cli.asking import print_line
+from seqwright.cli.looking.examples import documents, example_of
 from seqwright.cli.opening import refuse_overlong
 from seqwright.cli.scoring import surprisal_line
 from seqwright.cli.terminal import command, draw_with_page, json_text, print_table, say, say_drawn, shown
@@ -33,7 +33,7 @@ PLACES = 12  # of a word in one picture
 
 def draw_lens(run: Run, texts: Sequence[str], where: Path, *, as_json: bool) -> None:
     """Draw what every layer would say at every token, and print it, or all as JSON."""
-    lens = lens_of(run, texts, say)
+    lens = lens_of(run, example_of(run, texts), say)
     text = " · ".join(texts)
     title = f"{run.folder.name}: what each layer would say if it were the last"
     few = lens.first(LENS_TOKENS)
@@ -69,7 +69,7 @@ def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
     texts = documents(run, found)
     if len(texts) > 1:
         say(f"{run.folder} reads each line by itself; the first of {len(texts):,} is looked at")
-    tell_unknown(run, texts[:1], say)
+    tell_unknown(run, run.input.parts(texts[0]), say)
     (surprise,) = run.inputs.predict(run.model, texts[:1], method="surprises")
     names = {number: name for name, number in run.inputs.tokenizer.special.items()}
     pieces, bits = [*surprise.pieces[:-1], names[run.inputs.tokenizer.end]], surprise.bits

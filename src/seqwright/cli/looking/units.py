@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from seqwright.analysis.gradients import documents
 from seqwright.analysis.reading import verdict_on
 from seqwright.analysis.units import (
     HIDDEN,
@@ -20,6 +19,7 @@ from seqwright.analysis.units import (
     rule_of,
     unit_named,
 )
+from seqwright.cli.looking.examples import examples_of
 from seqwright.cli.terminal import json_text, print_table, say, shown
 from seqwright.errors import DataError
 from seqwright.pictures import Array, save
@@ -38,7 +38,7 @@ LINES = 4  # of the text in the terminal, if they were full
 
 def draw_states(run: Run, found: Sequence[str], where: Path) -> None:
     """Draw what the liveliest units of each layer do over a text, and how surprising it is or what it is taken for."""
-    examples = _examples(run, found)
+    examples = examples_of(run, found)
     if len(examples) > 1:
         say(f"{run.folder} reads each line by itself; the first of {len(examples):,} is looked at")
     active = activations_of(run, examples[:1], notice=say)
@@ -70,7 +70,7 @@ def draw_chosen(
 ) -> None:
     """Draw the text in the colours of single units: those that are named, that follow a rule, or that vary most."""
     rule = None if asked is None else rule_of(asked)
-    active = activations_of(run, _examples(run, found), rule, say)
+    active = activations_of(run, examples_of(run, found), rule, say)
     units = [unit_named(active, name) for name in names]
     ranked: list[Follower] = []
     if asked is not None:
@@ -86,14 +86,6 @@ def draw_chosen(
         _print_ranking(active, ranked, asked, as_json=as_json)
     if not as_json:
         _print_units(active, units[:FEW], first)
-
-
-def _examples(run: Run, found: Sequence[str]) -> list[list[str]]:
-    """The texts of each example: two that were given where the run reads pairs, in a line of a file a tab apart."""
-    if 1 not in run.inputs.reads_tokens.texts:
-        pair = len(found) == 2 and "\t" not in "".join(found)
-        return [list(found)] if pair else [text.split("\t") for text in documents(run, found)]
-    return [[text] for text in documents(run, found)]
 
 
 def _draw_courses(run: Run, active: Activations, courses: Sequence[Course], first: int, where: Path) -> None:

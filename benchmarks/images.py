@@ -1,0 +1,88 @@
+"""How well the shipped recipes classify images, each trained from several seeds.
+
+    python -m benchmarks.images digits             digits-vit and digits-cnn, three seeds each, some five minutes
+
+Each run gets a folder of its own; stopped at any moment, the same command goes on from there. The checkpoint with the
+best validation is tested; nothing is chosen on the test part. Beside them stands a logistic regression over pixels.
+"""
+
+import statistics
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from benchmarks.record import REPOSITORY, options, record, show
+from seqwright.kinds import task_of
+from seqwright.runs import data_of, open_run, parameters
+from seqwright.training.checkpoint import read_checkpoint, read_mark
+
+FIGURES = {"digits": ("digits-vit", "digits-cnn")}
+QUICK = ("training.epochs=1", "training.warmup=0")
+COLUMNS = ("recipe", "parameters", "valid", "test accuracy", "of each seed", "logistic regression", "seconds")
+
+
+def main() -> None:
+    parser = options("images", __doc__)
+    parser.add_argument("figure", choices=FIGURES)
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="trainings of each recipe (default: 3)")
+    parser.add_argument("--runs", type=Path, default=REPOSITORY / "runs", help="where the run folders are")
+    given = parser.parse_args()
+    found: dict[str, list[dict[str, Any]]] = {}
+    settings: dict[str, Any] = {}
+    for name in FIGURES[given.figure]:
+        for seed in range(1, 1 + (1 if given.quick else given.seeds)):
+            run = given.runs / f"{name}-seed-{seed}{'-quick' if given.quick else ''}"
+            trained(name, seed, run, *(QUICK if given.quick else ()))
+            found.setdefault(name, []).append(judged(run))
+            settings[name] = tomllib.loads((run / "resolved.toml").read_text(encoding="utf-8"))
+    show(COLUMNS, [row(name, runs) for name, runs in found.items()])
+    record(
+        f"images-{given.figure}",
+        __doc__,
+        given,
+        threads=1,
+        libraries=["torch", "numpy", "scikit-learn"],
+        settings=settings,
+        numbers={"recipes": found},
+    )
+
+
+def trained(name: str, seed: int, run: Path, *more: str) -> None:
+    """Train as a user does, or go on with it."""
+    words = ["train", name, "--run", str(run), f"training.seed={seed}", "training.threads=1", *more]
+    subprocess.run([sys.executable, "-m", "seqwright", *words], check=True)
+
+
+def judged(folder: Path) -> dict[str, Any]:
+    """The scores of a run on the validation and on the test part, its size and how long it took."""
+    run, last = open_run(folder), read_mark(folder, "last")
+    assert last is not None
+    task, data = task_of(run.recipe.task), data_of(run.recipe)
+    parts = {
+        part: task.evaluated(run.recipe, data, run.inputs, run.model, part, None).scores for part in ("valid", "test")
+    }
+    return {
+        "seed": run.recipe.training.seed,
+        **{f"{part}_accuracy": scores["accuracy"] for part, scores in parts.items()},
+        "linear_test_accuracy": parts["test"]["baseline_linear_accuracy"],
+        "parameters": parameters(run.model),
+        "steps": last,
+        "best_step": run.step,
+        "training_seconds": round(read_checkpoint(folder, last, ("model",)).state["seconds"], 1),
+    }
+
+
+def row(name: str, runs: list[dict[str, Any]]) -> list[str]:
+    """A recipe in the table: means over the seeds, and the test accuracy of each."""
+    valid, test, seconds = (
+        statistics.mean(run[key] for run in runs) for key in ("valid_accuracy", "test_accuracy", "training_seconds")
+    )
+    each = " ".join(f"{run['test_accuracy']:.2f}" for run in runs)
+    linear = f"{runs[0]['linear_test_accuracy']:.2f}"
+    return [name, f"{runs[0]['parameters']:,}", f"{valid:.2f}", f"{test:.2f}", each, linear, f"{seconds:.0f}"]
+
+
+if __name__ == "__main__":
+    main()
