@@ -254,13 +254,12 @@ class TestOfAClassifier:
         Path("in.csv").write_text("text;note\nred cat;a\n")
         said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
         assert "out.csv is written like in.csv: a semicolon between its cells, decimal commas" in said.err
-        Path("in.csv").write_text("text\tnote\nred cat\ta\n")
-        said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
-        assert "out.csv is written like in.csv: a tab between its cells" in said.err
-        Path("in.csv").write_text("text;note\nred cat;a\n")
         assert "," in Path("out.csv").read_text().splitlines()[1].split(";")[3]
         said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.tsv", "--yes")
         assert Path("out.tsv").read_text().splitlines()[0] == "text\tnote\tlabel\tprobability"
+        Path("in.csv").write_text("text\tnote\nred cat\ta\n")
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
+        assert "out.csv is written like in.csv: a tab between its cells" in said.err
 
     def test_a_letter_that_the_encoding_lacks_makes_it_utf_8(self) -> None:
         Path("in.jsonl").write_text('{"text": "red cat"}\n')

@@ -17,7 +17,8 @@ from seqwright.comparison.table import tabled
 from seqwright.recipe import read_recipe
 
 WINDOW, REM = 1100, 16  # pixels
-LADDER = json.loads((Path(__file__).resolve().parents[3] / "results" / "ladder.json").read_text(encoding="utf-8"))
+RESULTS = Path(__file__).resolve().parents[3] / "results"
+LADDER: dict[str, Any] = json.loads((RESULTS / "ladder.json").read_text(encoding="utf-8"))
 
 
 def rems(pattern: str) -> float:
