@@ -21,16 +21,16 @@ SLOW = {"torch", "sklearn", "scipy", "matplotlib"}  # to import
 
 # What each room (a folder) may import of the package beside itself: modules of the root, other rooms, or their modules.
 MAY_IMPORT: dict[str, set[str]] = {
-    "data": {"__version__", "errors", "settings"},
+    "data": {"__version__", "errors", "setting_classes"},
     "batches": set(),
-    "inputs": {"batches", "cache", "data", "errors", "progress", "settings", "text_cache", "whole_file"},
-    "outputs": {"batches", "data", "decoding", "devices", "errors", "inputs", "layers", "metrics", "settings"}
+    "inputs": {"batches", "cache", "data", "errors", "progress", "setting_classes", "text_cache", "whole_file"},
+    "outputs": {"batches", "data", "decoding", "devices", "errors", "inputs", "layers", "metrics", "setting_classes"}
     | {"whole_file"},
     "layers": set(),
-    "models": {"batches", "layers", "settings"},
-    "objectives": {"batches", "errors", "layers", "settings"},
-    "training": {"batches", "devices", "errors", "objectives.objective", "settings", "whole_file"},
-    "decoding": {"errors", "settings"},
+    "models": {"batches", "layers", "setting_classes"},
+    "objectives": {"batches", "errors", "layers", "setting_classes"},
+    "training": {"batches", "devices", "errors", "objectives.objective", "setting_classes", "whole_file"},
+    "decoding": {"errors", "setting_classes"},
     "metrics": {"errors"},
     "pictures": {"errors", "whole_file"},
     "interchange": {"data", "errors", "inputs", "kinds", "layers", "lineage", "models", "outputs", "tasks.wired"}
@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "outputs",
         "pictures",
         "recipe",
-        "settings",
+        "setting_classes",
     },
     # Sits on `runs`: what happens inside one, as the plain data that `pictures` draws.
     "analysis": {
@@ -88,7 +88,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "recipe",
         "run_folders",
         "runs",
-        "settings",
+        "setting_classes",
         "tasks",
         "training",
         "whole_file",

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from seqwright.training.loop import fit as fit
     from seqwright.training.settings import TrainingSettings as TrainingSettings
 
-    train, list_settings = train_and_open, section_settings
+    train, settings = train_and_open, section_settings
     list_cards, list_models, list_recipes, list_tasks = card_names, model_names, recipe_names, task_names
 
 __version__ = "0.1.0"
@@ -63,7 +63,7 @@ _HOMES = {  # where each name lives, and what it is called there
     "list_models": "catalogue.model_names",
     "list_recipes": "catalogue.recipe_names",
     "list_tasks": "catalogue.task_names",
-    "list_settings": "catalogue.section_settings",
+    "settings": "catalogue.section_settings",
     "Bucketed": "batches.bucketed.Bucketed",
     "Dates": "data.dates.Dates",
     "DatesSettings": "data.dates.DatesSettings",

@@ -13,7 +13,7 @@ from tomlkit.exceptions import ConvertError
 from seqwright.errors import SettingError, in_python, instead
 from seqwright.overrides import with_overrides
 from seqwright.recipe import SECTIONS, Recipe, read_recipe, recipe_from, recipe_text
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 from seqwright.training.reporter import Quiet, Reporter, usual_reporter
 
 if TYPE_CHECKING:

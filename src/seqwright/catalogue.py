@@ -10,7 +10,7 @@ from seqwright.errors import SettingError, instead, nearest
 from seqwright.kinds import KINDS, TASKS, family_of, kinds_of, settings_class
 from seqwright.lineage import MODELS
 from seqwright.recipe import SECTIONS, parsed, shipped, with_base
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class Setting(NamedTuple):
@@ -65,7 +65,7 @@ def card_names(task: str | None = None) -> list[str]:
 
 
 def section_settings(section: str, kind: str | None = None, *, task: str | None = None) -> SettingTable:
-    """The settings of a section of a recipe: `sw.list_settings("training")`, `sw.list_settings("model", "gpt")`.
+    """The settings of a section of a recipe: `sw.settings("training")`, `sw.settings("model", "gpt")`.
 
     `kind` is that of a model, an objective or a tokenizer, or the name of a card; where it means something else for
     each task, `task` says which, and the first that has it is taken if nothing is said.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from seqwright.errors import ArgumentError, SettingError, in_python, instead
 from seqwright.lineage import HEADED, model_row
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 VOCABULARIES = ("source_vocabulary", "target_vocabulary")
 
@@ -29,7 +29,7 @@ class ModelFactory(NamedTuple):
         return f"{self.name}({', '.join(self.settings())}, {', '.join(self._sizes())})"
 
     def settings(self) -> list[str]:
-        """The names of what can be set, which `sw.list_settings("model", kind)` describes."""
+        """The names of what can be set, which `sw.settings("model", kind)` describes."""
         row = model_row(self.kind, self.task)
         known = row.load(row.settings).model_fields
         return [name for name in known if name not in {"kind", *ModelSettings.model_fields}]

@@ -12,7 +12,7 @@ from seqwright.data.cards import READERS, card, cards, settings_of
 from seqwright.errors import SettingError
 from seqwright.lineage import MODELS
 from seqwright.older_names import meant
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class Kind(NamedTuple):

@@ -39,7 +39,7 @@ from seqwright.older_recipes import in_place_of_older, meant_task
 from seqwright.overrides import ORIGINS, unknown_setting, with_overrides
 from seqwright.overrides import changed_data as changed_data  # noqa: PLC0414 - comparisons have it from here
 from seqwright.recipe_checks import refuse_control_characters, refuse_path_as_name, refuse_search_without_loss
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 SECTIONS = ("data", *KINDS)
 FORMAT = 2

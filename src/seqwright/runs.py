@@ -45,7 +45,7 @@ from seqwright.run_folders import (
     write_beginning,
 )
 from seqwright.saved_weights import chosen_weights, damage_told, imported_again, refuse_larger_model
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 from seqwright.tasks import Evaluation
 from seqwright.tasks.distillation import Teacher, taught
 from seqwright.tasks.ensembles import ensemble_of

@@ -15,7 +15,7 @@ from seqwright.data.cards import READERS, cards
 from seqwright.data.imported import ImportedSettings
 from seqwright.errors import SettingError
 from seqwright.kinds import KINDS, TASKS, Kind, selector, tasks_for, usual_kind
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 ABOUT_SECTIONS = {
     "data": "What is read: a card of the catalogue, files of the user's own, read as the task decides, or what was "

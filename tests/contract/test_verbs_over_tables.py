@@ -150,6 +150,24 @@ def test_numbers_of_json_lines_and_of_a_table_without_names_are_read_too(
         assert "text 2 is blank" in said.err
 
 
+def test_a_table_has_the_likeliest_of_each_masked_word(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    workshop.enter(next(tiny for tiny in TINY if tiny.name == "masked-language-modeling"), monkeypatch)
+    Path("in.csv").write_text("id,text\n7,red <mask> dog\n,\n11,<mask> cat ___\n")
+    said = typed("fill", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
+    assert said.code == 0, said.err
+    best = [
+        [mask[0] for mask in json.loads(typed("fill", "RUN", text, "--json").out)["masks"]]
+        for text in ("red <mask> dog", "<mask> cat ___")
+    ]
+    top, first, blank, last = read("out.csv")
+    assert top == ["id", "text", "words", "probability"]
+    assert first[2:] == [best[0][0]["token"], str(best[0][0]["probability"])]
+    assert blank == ["", "", "", ""]
+    assert last[2] == " ".join(each["token"] for each in best[1])
+    assert json.loads(last[3]) == [each["probability"] for each in best[1]]
+    assert "one answer in each row" in typed("fill", "RUN", "red ___", "--output", "none.csv", "--top", "2").err
+
+
 @pytest.fixture
 def classifier(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a classifier of texts."""
@@ -235,10 +253,13 @@ class TestOfAClassifier:
     def test_semicolons_without_numbers_go_with_decimal_commas_and_that_is_told(self) -> None:
         Path("in.csv").write_text("text;note\nred cat;a\n")
         said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
-        assert "out.csv is written like in.csv: ';' between its cells, decimal commas" in said.err
+        assert "out.csv is written like in.csv: a semicolon between its cells, decimal commas" in said.err
         assert "," in Path("out.csv").read_text().splitlines()[1].split(";")[3]
         said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.tsv", "--yes")
         assert Path("out.tsv").read_text().splitlines()[0] == "text\tnote\tlabel\tprobability"
+        Path("in.csv").write_text("text\tnote\nred cat\ta\n")
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
+        assert "out.csv is written like in.csv: a tab between its cells" in said.err
 
     def test_a_letter_that_the_encoding_lacks_makes_it_utf_8(self) -> None:
         Path("in.jsonl").write_text('{"text": "red cat"}\n')

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seqwright.kinds import KINDS, TASKS
+from seqwright.lineage import MODELS
 from seqwright.recipe import shipped
 from seqwright.run_folders import locked
 from seqwright.setting_groups import setting_groups
@@ -78,6 +79,15 @@ def test_a_section_of_many_kinds_lists_them_and_a_kind_shows_its_settings(say: S
 def test_a_single_setting(say: Say) -> None:
     out = say("settings", "training.seed")[1]
     assert " ".join(out.split()).startswith("training.seed whole number ≥ 0 (default 1) Same recipe, same seed")
+
+
+def test_a_kind_is_one_setting_with_every_choice(say: Say) -> None:
+    out = " ".join(say("settings", "model.kind")[1].split())
+    assert out.count("model.kind") == 1
+    assert all(f'"{row.kind}"' in out for row in MODELS if row.kind)
+    assert "(required)" not in out
+    out = " ".join(say("settings", "model.kind", "--task", "forecasting")[1].split())
+    assert '"least-squares", "dense" (default "lstm")' in out
 
 
 # ---------------------------------------------------------------------------------------------------- runs

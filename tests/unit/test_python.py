@@ -268,28 +268,26 @@ def test_what_there_is_can_be_listed() -> None:
 
 
 def test_settings_are_told_with_their_defaults_and_what_they_do() -> None:
-    training = sw.list_settings("training")
+    training = sw.settings("training")
     assert training["steps"].default == sw.TrainingSettings().steps
     assert training["rate"].description
     assert "steps  " in repr(training)
-    assert sw.list_settings("model", "gpt").keys() >= {"size", "heads"}
-    assert sw.list_settings("model", "lstm", task="forecasting") != sw.list_settings(
-        "model", "lstm", task="language-modeling"
-    )
-    assert sw.list_settings("input", "standard").keys() == sw.list_settings("input", task="forecasting").keys()
-    assert sw.list_settings("data", task="text-classification")["train"].default is ...
-    assert "card" in sw.list_settings("data", "sst2")
-    assert "scores" in sw.list_settings("output", task="translation")
+    assert sw.settings("model", "gpt").keys() >= {"size", "heads"}
+    assert sw.settings("model", "lstm", task="forecasting") != sw.settings("model", "lstm", task="language-modeling")
+    assert sw.settings("input", "standard").keys() == sw.settings("input", task="forecasting").keys()
+    assert sw.settings("data", task="text-classification")["train"].default is ...
+    assert "card" in sw.settings("data", "sst2")
+    assert "scores" in sw.settings("output", task="translation")
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (lambda: sw.list_settings("traning"), r"no section 'traning' of a recipe\. Did you mean 'training'\?"),
-        (lambda: sw.list_settings("model", "gtp"), r"there is no model 'gtp'; .* Did you mean 'gpt'\?"),
-        (lambda: sw.list_settings("model"), r"model has other settings for each kind and task: name a kind"),
-        (lambda: sw.list_settings("data"), r"data has other settings for each task: say task=…, or name a card"),
-        (lambda: sw.list_settings("output"), r"output has other settings for each task: say task=…"),
+        (lambda: sw.settings("traning"), r"no section 'traning' of a recipe\. Did you mean 'training'\?"),
+        (lambda: sw.settings("model", "gtp"), r"there is no model 'gtp'; .* Did you mean 'gpt'\?"),
+        (lambda: sw.settings("model"), r"model has other settings for each kind and task: name a kind"),
+        (lambda: sw.settings("data"), r"data has other settings for each task: say task=…, or name a card"),
+        (lambda: sw.settings("output"), r"output has other settings for each task: say task=…"),
         (lambda: sw.list_models("translaton"), r"there is no task 'translaton'\. Did you mean 'translation'\?"),
         (lambda: sw.TrainingSettings(stpes=3), r"TrainingSettings has no setting 'stpes'\. Did you mean 'steps'\?"),  # type: ignore[call-arg]
         (lambda: sw.TrainingSettings(steps="two"), r"^TrainingSettings\.steps: input should be .*, not 'two'$"),  # type: ignore[arg-type]

@@ -34,6 +34,7 @@ from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "bright_blue", "red", "bright_cyan", "bright_yellow", "bright_green")
+FILLED = 5  # words for each mask, where nobody says how many
 EVERY = sys.maxsize  # labels, in JSON
 
 
@@ -67,6 +68,7 @@ ADDED: Mapping[str, tuple[str, ...]] = {  # the fields that each verb adds to a 
     "classify": ("label", "probability"),
     "predict": ("value",),
     "tag": ("words", "tags"),
+    "fill": ("words", "probability"),
     "prompt": ("answer",),
     "answer": ("answer", "probability", "begin", "end"),
 }
@@ -193,8 +195,7 @@ def ask_run(
     """
     _refuse_top(top)
     asking = Asking(verb, things, answers)
-    if asking.output is not None and top is not None and top > 1:
-        raise SettingError(f"--top is {top}, but a table has one answer in each row; leave it out")
+    _refuse_several(asking, top)
     run = opened_for(verb, things.run, answers.which)
     input, output = run.input, run.output
     wires = Wires(replace(input, **reading) if reading else input, replace(output, **saying) if saying else output)
@@ -210,18 +211,24 @@ def ask_run(
     asking.give(run, predict, wires.input)
 
 
-def fill_texts(things: Things, answers: Answers, *, top: int) -> None:
+def fill_texts(things: Things, answers: Answers, *, top: int | None) -> None:
     """Print, for each masked word of each text, the likeliest ones: probability, word, and the text with it."""
     _refuse_top(top)
     asking = Asking("fill", things, answers, skips_blank=True)
+    _refuse_several(asking, top)
     run = opened_for("fill", things.run, answers.which)
     output = run.output
     output.refuse_model(run.recipe.model)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
-        for masks in output.ranking(top).fill(run.model, run.inputs.batches(examples), examples):
+        for masks in output.ranking(top or FILLED).fill(run.model, run.inputs.batches(examples), examples):
             lines = (f"{each.probability:.4f}\t{each.token}\t{each.text}" for mask in masks for each in mask)
-            yield [Result("\n".join(lines), {"masks": [[_candidate(each) for each in mask] for mask in masks]})]
+            fields: dict[str, Any] = {"masks": [[_candidate(each) for each in mask] for mask in masks]}
+            if asking.output is not None:  # the likeliest of each
+                best = [mask[0] for mask in fields["masks"]]
+                sure = [each["probability"] for each in best]
+                fields = {"words": [each["token"] for each in best], "probability": sure if sure[1:] else sure[0]}
+            yield [Result("\n".join(lines), fields)]
 
     asking.give(run, predict)
 
@@ -233,6 +240,11 @@ def _candidate(candidate: Any) -> dict[str, Any]:
 def _refuse_top(top: int | None) -> None:
     if top is not None and top < 1:
         raise SettingError(f"--top is {top}; ask for one or more")
+
+
+def _refuse_several(asking: Asking, top: int | None) -> None:
+    if asking.output is not None and top is not None and top > 1:
+        raise SettingError(f"--top is {top}, but a table has one answer in each row; leave it out")
 
 
 def coloured_line(pieces: Sequence[tuple[str, int | None]]) -> str | Text:

@@ -13,7 +13,7 @@ SECTIONS = {  # where the settings of each section of a recipe are
     "data": ("data/*.py",),
     "input": ("inputs/*.py",),
     "output": ("outputs/*.py",),
-    "model": ("models/*.py", "settings.py"),
+    "model": ("models/*.py", "setting_classes.py"),
     "objective": ("objectives/*.py",),
     "training": ("training/settings.py",),
     "decoding": ("decoding/settings.py",),

@@ -54,7 +54,7 @@ from seqwright.kinds import TASKS
 from seqwright.metrics.forecasts import season
 from seqwright.recipe import validated
 from seqwright.runs import open_run
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 SMALL = 20_000  # pairs or texts: below, a small model or a small batch learns more from them
 MOST_STEPS = 3000  # of a language model

@@ -1,6 +1,6 @@
 """`settings`: the settings of a recipe, with what they may be, what they are if nothing is said, and what they do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
@@ -9,6 +9,7 @@ from rich.text import Text
 from seqwright.cli.listing import refuse_unknown_task
 from seqwright.cli.terminal import print_table
 from seqwright.errors import SettingError, instead
+from seqwright.kinds import TASKS, usual_kind
 from seqwright.setting_groups import ABOUT_SECTIONS, SettingGroup, SettingRow, setting_groups
 
 MOST_GROUPS = 4  # classes whose settings are shown at once
@@ -25,7 +26,8 @@ def list_settings(word: str | None, task: str | None) -> None:
     section, _, key = word.partition(".")
     groups = [group for group in setting_groups() if task is None or not group.tasks or task in group.tasks]
     if key and section in ABOUT_SECTIONS:
-        _print_single(section, key, [group for group in groups if group.section == section])
+        tasks = TASKS if task is None else [task]
+        _print_single(section, key, [group for group in groups if group.section == section], tasks)
         return
     found = [group for group in groups if word in (group.section, *group.names)]
     if not found and word in ABOUT_SECTIONS:
@@ -73,7 +75,7 @@ def _print_row(console: Console, row: SettingRow, section: str = "") -> None:
     console.print(Padding(Text(row.meaning, "dim"), (0, 0, 0, 6)))
 
 
-def _print_single(section: str, key: str, groups: Sequence[SettingGroup]) -> None:
+def _print_single(section: str, key: str, groups: Sequence[SettingGroup], tasks: Iterable[str]) -> None:
     """One setting in every form that it has."""
     rows: dict[SettingRow, list[str]] = {}
     known: dict[str, None] = {}
@@ -85,6 +87,12 @@ def _print_single(section: str, key: str, groups: Sequence[SettingGroup]) -> Non
     if not rows:
         raise SettingError(f"there is no setting '{section}.{key}'{instead(key, known)}")
     console = Console(highlight=False)
+    if len(rows) > 1 and key == "kind":  # each class has its own names for it
+        values = dict.fromkeys(value for row in rows for value in row.values.split(", "))
+        defaults = dict.fromkeys(f'"{usual_kind(section, task)}"' for task in tasks)
+        default = f"{' or '.join(defaults)}{', as the task is' if len(defaults) > 1 else ''}"
+        _print_row(console, next(iter(rows))._replace(values=", ".join(values), default=default), section)
+        return
     for row, names in rows.items():
         _print_row(console, row, section)
         if len(rows) > 1 or any(names):

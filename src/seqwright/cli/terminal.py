@@ -21,6 +21,8 @@ from seqwright.errors import DataError, SettingError
 from seqwright.escapes import visible
 from seqwright.whole_file import write_whole
 
+LONGEST_NAME = 32  # of what a table lists, that no narrow terminal breaks
+
 
 def say(sentence: str) -> None:
     """A remark that is not a result."""
@@ -52,12 +54,14 @@ def add_row(table: Table, *cells: str, style: str | None = None) -> None:
 def table_of(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Table:
     """A table without lines, titles and cells as they are; where all but the first are `numbers`, they never break.
 
-    What is wider than its column goes on in the next line: nothing is cut off.
+    What is wider than its column continues in the next line, names only if they are very long: nothing is cut off.
     """
+    rows = list(rows)
+    short = not numbers and max((len(name) for name, *_ in rows), default=0) <= LONGEST_NAME
     first, *others = (Text(visible(title)) for title in titles)
     justify: JustifyMethod = "right" if numbers else "left"
     right = (Column(title, justify=justify, no_wrap=numbers, overflow="fold") for title in others)
-    table = Table(Column(first, overflow="fold"), *right, box=None, pad_edge=False)
+    table = Table(Column(first, overflow="fold", no_wrap=short), *right, box=None, pad_edge=False)
     for row in rows:
         add_row(table, *row)
     return table

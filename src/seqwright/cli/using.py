@@ -8,7 +8,6 @@ import typer
 
 from seqwright.cli.options import (
     LONGEST,
-    Answers,
     EngineOptions,
     Options,
     RunFolder,
@@ -172,12 +171,15 @@ def prompt(things: PromptThings, options: PromptOptions, answers: TableAnswers) 
 def fill(
     things: Things,
     *,
-    top: Annotated[int, typer.Option(metavar="N", help="Show the N likeliest words for each that is masked.")] = 5,
-    answers: Answers,
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Show the N likeliest words for each that is masked.  [default: 5]"),
+    ] = None,
+    answers: TableAnswers,
 ) -> None:
     """Predict the words that a text masks as <mask>, [MASK] or ___.
 
-    Several masked words are found each on its own.
+    Several masked words are found each on its own. A table has the likeliest.
 
     Example: seqwright fill runs/mine "The capital of France is <mask>." --top 5
     """

@@ -25,6 +25,7 @@ from seqwright.training.journal import Journal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOST_COLUMNS = 8  # of scores beside the names that fit a window
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
 body { margin: 0 auto; max-width: 84rem; padding: 1.5rem; }
@@ -49,7 +50,12 @@ def written_page(plan: Plan, found: dict[str, Any], table: ComparisonTable) -> s
     description = f"<p>{escaped(found['description'])}</p>" if found["description"] else ""
     notes = "".join(f"<li>{escaped(note)}</li>" for note in table.notes)
     scores, costs = range(1, table.score_columns), range(table.score_columns, len(table.titles))
-    tables = [_html(table, "Scores", scores), _html(table, "What they cost", costs)]
+    others = [number for number in scores if table.titles[number].endswith((" 95 %", " p"))]  # of all but the first
+    if len(scores) <= MOST_COLUMNS:
+        others = []
+    first = [number for number in scores if number not in others]
+    tables = [_html(table, "Scores", first), _html(table, "How sure the other scores are", others)]
+    tables.append(_html(table, "What they cost", costs))
     parts = [description, *tables, f'<ul class="notes">{notes}</ul>', _courses(plan, found)]
     parts.append(_alignments(plan, found) if rewrites(plan.rows[0].recipe) else "")
     return still_page(found["name"], "\n".join(part for part in parts if part), STYLE)

@@ -13,7 +13,7 @@ from seqwright.comparison.prediction_files import ENDING
 from seqwright.data.files import whole_text
 from seqwright.errors import SettingError, closest, run_instead
 from seqwright.recipe import recipe_text
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 Section = dict[str, Any]
 

@@ -24,7 +24,7 @@ from seqwright.data.imported import ImportedSettings
 from seqwright.data.in_memory import InMemorySettings
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.errors import DataError, SettingError, instead, nearest
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class Reader(NamedTuple):

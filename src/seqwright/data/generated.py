@@ -9,7 +9,7 @@ from pydantic import Field
 
 from seqwright.data.examples import PartName
 from seqwright.errors import DataError
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class CardSettings(Settings):

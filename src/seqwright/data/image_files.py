@@ -23,7 +23,7 @@ from seqwright.data.pieces import Files, PartedFiles, Share, refuse_impossible_s
 from seqwright.data.rows import BadRows, Separator, dialect_of
 from seqwright.data.tables import Column
 from seqwright.errors import DataError, SettingError
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class ImageFilesSettings(Settings):

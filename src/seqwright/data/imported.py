@@ -1,6 +1,6 @@
 """Where a model came from that was not trained here."""
 
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class ImportedSettings(Settings):

@@ -8,7 +8,7 @@ import numpy as np
 
 from seqwright.data.examples import PartName
 from seqwright.data.generated import WithoutFiles
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class InMemorySettings(Settings):

@@ -21,7 +21,7 @@ from seqwright.data.pronunciations import pronunciation_pairs
 from seqwright.data.rows import OBJECTS, PLAIN, BadRows, Dialect, Separator, cells
 from seqwright.data.tables import Column, TableFile, Usual
 from seqwright.errors import DataError, SettingError, by_setting
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 Files = str | tuple[str, str]
 

@@ -18,7 +18,7 @@ from seqwright.data.examples import PartName
 from seqwright.data.files import existing, place_of, share_of
 from seqwright.data.rows import Dialect, dialect_of
 from seqwright.errors import DataError, SettingError, by_setting
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 Files = str | tuple[str, ...]
 SourceT = TypeVar("SourceT")

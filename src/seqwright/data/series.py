@@ -25,7 +25,7 @@ from seqwright.data.table_forms import PLAIN_FORM, TableForm, form_of
 from seqwright.data.tables import Column, Columns
 from seqwright.data.times import Rhythm
 from seqwright.errors import DataError, SettingError
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 Count = Annotated[int, Field(ge=0)]
 Values = NDArray[np.floating[Any]]

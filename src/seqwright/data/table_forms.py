@@ -7,7 +7,7 @@ from typing import NamedTuple
 from seqwright.data.decimals import COMMA_NUMBER, GROUPED, NUMBER
 from seqwright.data.encodings import has_mark
 from seqwright.data.files import UTF_8, extension_of, unpacked
-from seqwright.data.rows import Dialect, cells, separator_of
+from seqwright.data.rows import SEPARATORS, Dialect, cells, separator_of
 
 LOOKED_AT = 2000  # rows
 TEXTS = (".csv", ".tsv")
@@ -61,7 +61,8 @@ def form_remarks(path: Path, form: TableForm) -> list[str]:
     if extension_of(path) not in TEXTS:
         return []
     usual = "\t" if extension_of(path) == ".tsv" else ","
-    told = [f"'{form.separator}' between its cells"] if form.separator != usual else []
+    separator = SEPARATORS.get(form.separator, f"'{form.separator}'")
+    told = [f"{separator} between its cells"] if form.separator != usual else []
     told += ["decimal commas"] if form.decimal == "," else []
     told += [form.encoding] if form.encoding not in {UTF_8, "utf-8-sig"} else []
     return told

@@ -20,7 +20,7 @@ from seqwright.data.files import content_hash, joined, lines
 from seqwright.data.pieces import Files, PartedFiles, Share, paths_of, refuse_impossible_shares
 from seqwright.data.rows import Dialect
 from seqwright.errors import SettingError
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 Form = Literal["lines", "paragraphs", "articles", "files"]
 TITLE = re.compile(r"= [^=](.*[^=])? =")  # of an article of WikiText; that of a section is = = Section = =

@@ -18,7 +18,7 @@ from seqwright.decoding.searching import ChosenTokens, Growth, run_search
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, repeated
 from seqwright.decoding.stopping import stops_in
 from seqwright.errors import SettingError
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class DecodingSettings(Settings):

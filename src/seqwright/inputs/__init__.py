@@ -17,7 +17,7 @@ from seqwright.batches import Rows, RowT
 from seqwright.data.tables import Usual
 from seqwright.errors import RunError
 from seqwright.inputs.saved import saved_sum
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 MOST_NAMED = 8  # things that a remark names
 ExampleT = TypeVar("ExampleT")

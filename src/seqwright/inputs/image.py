@@ -26,7 +26,7 @@ from seqwright.inputs import Examples, Input, Picture, Room, Stacked
 from seqwright.inputs.augmentations import AUGMENTATIONS, augmented
 from seqwright.inputs.fitted_images import Fitted, Frame, common_frame, fitted_part, resized
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 SHADES = 256
 THUMBNAIL = 256  # values of an image that a linear baseline sees, at most

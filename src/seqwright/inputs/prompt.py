@@ -21,7 +21,7 @@ from seqwright.inputs.source_text import PairInput
 from seqwright.inputs.spelling import Spelled, every_place
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class PromptSettings(TokenizerSettings):

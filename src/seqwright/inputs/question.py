@@ -20,7 +20,7 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place
 from seqwright.inputs.token_rows import row_columns
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 FORMAT = 2
 WANTED = 'expected a mapping or JSON such as {"question": …, "context": …}'

@@ -19,7 +19,7 @@ from seqwright.errors import SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import DocumentInput
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 Form = Literal["stream", "windows", "documents", "packed"]

@@ -28,7 +28,7 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import DocumentInput, Spelled, named_texts, typed_text, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 MASK = "<mask>"

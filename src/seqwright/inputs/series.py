@@ -19,7 +19,7 @@ from seqwright.data.series import SeriesWindow
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 Values = NDArray[np.floating[Any]]
 POINTS = 64  # of each channel that a linear baseline sees

@@ -19,7 +19,7 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import TokenInput, typed_text
 from seqwright.inputs.token_rows import Resampling, token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 MOST_TOKENS = 4096  # of a text; attention to a longer one needs gigabytes
 # What people write above texts from which another is written, the plainest first.

@@ -21,7 +21,7 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place, named_texts, typed_text
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 WORD = re.compile(r"\w+|[^\w\s]")
 MOST_WORDS = 50_000

@@ -15,7 +15,7 @@ from pydantic import Field
 from tokenizers import models, pre_tokenizers, trainers
 
 from seqwright.errors import SettingError
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 RESERVED = ("<pad>", "<unk>", "<s>", "</s>")

@@ -21,7 +21,7 @@ from seqwright.inputs.text import longest_of
 from seqwright.inputs.token_rows import row_columns
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.inputs.word_splits import CUTS, Split
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 FORMAT = 2
 BLOCK = 2048  # sentences tokenised at a time

@@ -21,7 +21,7 @@ from seqwright.layers.positions import LearntPositions
 from seqwright.layers.taps import Tap
 from seqwright.models.gpt import init_weights
 from seqwright.models.heads import First
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"width": 128, "heads": 2, "layers": 2},

@@ -15,7 +15,7 @@ from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.linear import Linear
 from seqwright.models.encoder_decoder import Decoder, Encoder, EncoderDecoder, Vocabularies, both_vocabularies
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 
 class ByteNetSettings(ModelSettings):

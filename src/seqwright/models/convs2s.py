@@ -21,7 +21,7 @@ from seqwright.layers.linear import Linear
 from seqwright.layers.positions import LearntPositions
 from seqwright.layers.taps import Tap
 from seqwright.models.encoder_decoder import Decoder, Encoder, EncoderDecoder, Vocabularies, both_vocabularies
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 HALF = math.sqrt(0.5)  # a sum of two of the same variance has it again (section 3.4)
 

@@ -16,7 +16,7 @@ from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import LogitFactors, TiedEmbedding, TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation
 from seqwright.layers.taps import Tap
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 

@@ -14,7 +14,7 @@ from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.linear import Linear
 from seqwright.layers.recurrence import GRUCell, LSTMCell, RecurrentCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 CELLS: dict[str, Callable[..., RecurrentCell[Any]]] = {
     "rnn": RNNCell,

@@ -17,7 +17,7 @@ from seqwright.layers.embeddings import TokenTable, TokenVectors
 from seqwright.layers.positions import LearntPositions, next_positions
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"width": 128, "heads": 4, "layers": 4, "context": 256},

@@ -21,7 +21,7 @@ from seqwright.models.reading import ReadingSettings
 from seqwright.models.resnet import ResNetSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.models.vit import ViTSettings
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 POOLS: dict[str, Callable[[], Pool]] = {"mean": Mean, "max": Max}  # any other is the body's own
 

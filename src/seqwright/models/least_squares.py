@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches.series import Series
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class LeastSquaresSettings(Settings):

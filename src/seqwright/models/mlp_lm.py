@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.linear import Linear
 from seqwright.layers.taps import Tap
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 
 class MLPLMSettings(ModelSettings):

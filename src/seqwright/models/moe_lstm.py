@@ -16,7 +16,7 @@ from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import LSTMCell
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.layers.taps import Tap, View
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 
 class MoELSTMSettings(ModelSettings):

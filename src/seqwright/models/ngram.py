@@ -26,7 +26,7 @@ from seqwright.models.ngram_estimates import (
     stupid_backoff,
     thresholds,
 )
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 Smoothing = Literal["maximum-likelihood", "add-k", "stupid-backoff", "kneser-ney", "modified-kneser-ney"]
 

@@ -16,7 +16,7 @@ from seqwright.layers.recurrence import GRUCell, LSTMCell, RecurrentCell, RNNCel
 from seqwright.layers.scanning import Recurrent, VariationalDropout
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 CELLS: dict[str, Callable[..., RecurrentCell[Any]]] = {
     "rnn": RNNCell,

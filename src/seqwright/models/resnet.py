@@ -13,7 +13,7 @@ from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.image_convolution import Norm, NormalisedConvolution, places
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Mean
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 Shortcut = Literal["A", "B"]
 

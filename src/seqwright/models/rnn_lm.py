@@ -18,7 +18,7 @@ from seqwright.layers.recurrence import DeepTransition, GRUCell, LSTMCell, Recur
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 CELLS: dict[tuple[str, str], Callable[..., RecurrentCell[Any]]] = {
     ("rnn", "tanh"): RNNCell,

@@ -25,7 +25,7 @@ from seqwright.layers.blocks import (
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding
 from seqwright.layers.positions import SinusoidalPositions, next_positions
 from seqwright.models.encoder_decoder import Decoder, Encoder, EncoderDecoder, Vocabularies, both_vocabularies
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 SIZES: dict[str, dict[str, int | float]] = {
     "tiny": {"width": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 512, "dropout": 0.1},

@@ -18,7 +18,7 @@ from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.patches import PatchEmbedding
 from seqwright.layers.positions import DEVIATION, GridPositions, SinusoidalGrid
 from seqwright.layers.taps import Tap
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
     "mini": {"width": 96, "heads": 4, "layers": 6, "patch": 4},

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from seqwright.objectives.next_token import SmoothedCrossEntropy
 from seqwright.objectives.objective import Loss, LossPart, Objective
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class AnswerOnlySettings(Settings):

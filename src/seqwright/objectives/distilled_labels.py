@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from seqwright.objectives.objective import Loss, LossPart, Objective
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class DistilledLabelsSettings(Settings):

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from seqwright.layers.linear import Linear
 from seqwright.objectives.masked_token import masked_parts
 from seqwright.objectives.objective import Loss, LossPart, Objective
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class DistilledTokensSettings(Settings):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from seqwright.batches.series import Series, every_step
 from seqwright.errors import SettingError
 from seqwright.objectives.objective import Loss, LossPart, Objective
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class ForecastSettings(Settings):

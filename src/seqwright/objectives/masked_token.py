@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqwright.errors import SettingError
 from seqwright.objectives.objective import Loss, LossPart, Objective
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class MaskedTokenSettings(Settings):

@@ -12,7 +12,7 @@ from torch.autograd import Function
 
 from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.objectives.vocabulary_loss import LOGITS, HasLogitFactors, vocabulary_loss
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class NextTokenSettings(Settings):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from torch import Tensor, nn
 
 from seqwright.objectives.objective import Loss, LossPart, Objective
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class SpanSettings(Settings):

@@ -19,7 +19,7 @@ from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Examples, ExampleT, Input, Picture, Stacked
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 BatchT = TypeVar("BatchT", bound=Batch)
 PredictionT = TypeVar("PredictionT")

@@ -24,7 +24,7 @@ from seqwright.outputs import Targets
 from seqwright.outputs.text import TextOutput, WrittenText
 from seqwright.outputs.text_scores import ScoresSettings
 from seqwright.outputs.text_search import Opening
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class OneRow(Zipped):

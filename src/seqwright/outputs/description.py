@@ -13,7 +13,7 @@ from seqwright.inputs.saved import load_fields
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.outputs.text import HasText, TextOutput
 from seqwright.outputs.text_scores import Scoring
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 
 class DescriptionSettings(TokenizerSettings):

@@ -25,7 +25,7 @@ from seqwright.inputs.sentences import HOLE, mask_of
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import perplexity
 from seqwright.outputs import Output, Targets
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 Masking = Literal["tokens", "whole-words"]
 SIGNATURES = {

@@ -23,7 +23,7 @@ from seqwright.inputs import Examples, Input, Stacked
 from seqwright.metrics.answers import answer_scores, best_threshold, score_of
 from seqwright.outputs import Baselines, Output, Report, Targets, each_row
 from seqwright.outputs.span_search import Spans, likeliest_sentence
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 NO_ANSWER, LOST = -1, -2  # in place of the answer's first token: there is none, or it stands nowhere in the context
 NOTHING = "(no answer)"

@@ -35,7 +35,7 @@ from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.outputs import Output, Report, Targets
 from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, ScoresSettings, Scoring, Written, scored
 from seqwright.outputs.text_search import Opening, Search, Searcher, TextCandidate
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 TOKENS_AT_ONCE = 2048  # of what is read in a decoding batch: more does not go faster on a CPU
 Overlong = Literal["drop", "truncate", "refuse"]

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from seqwright.metrics import pronunciations, summaries
 from seqwright.metrics.text import TextScore, bleu, chrf, exact_match
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 
 Scoring = Literal["bleu", "chrf", "rouge", "word-error-rate", "exact"]
 NAMES: dict[Scoring, tuple[str, ...]] = {

@@ -36,7 +36,7 @@ from seqwright.metrics.forecasts import (
     seasonal_naive,
 )
 from seqwright.outputs import Baselines, Output, Report, Targets, each_row
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 from seqwright.whole_file import bytes_whole
 
 Values = NDArray[np.floating[Any]]

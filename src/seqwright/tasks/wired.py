@@ -27,7 +27,7 @@ from seqwright.kinds import chosen
 from seqwright.lineage import model_row
 from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe, with_suggestions
-from seqwright.settings import ModelSettings
+from seqwright.setting_classes import ModelSettings
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.parts import Part
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, field_validator, model_validator
 
-from seqwright.settings import MAY_CHANGE, Settings
+from seqwright.setting_classes import MAY_CHANGE, Settings
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 

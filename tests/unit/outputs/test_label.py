@@ -25,7 +25,7 @@ from seqwright.outputs.linear import logistic_regression
 from seqwright.pictures import save
 from seqwright.pictures.evaluations import DRAWINGS
 from seqwright.recipe import Recipe
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Wires
 from seqwright.training.loop import fit

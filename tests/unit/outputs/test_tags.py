@@ -22,7 +22,7 @@ from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.outputs.most_frequent import MostFrequentTag
 from seqwright.outputs.tags import Tagging, TagsOutput
 from seqwright.recipe import Recipe
-from seqwright.settings import Settings
+from seqwright.setting_classes import Settings
 from seqwright.tasks.parts import Part
 from seqwright.tasks.wired import baselines_of
 from seqwright.training.loop import fit
