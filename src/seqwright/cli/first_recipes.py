@@ -24,6 +24,7 @@ from seqwright.cli.recipe_texts import (
     LABELLED_SERIES,
     MASKED,
     PAIRS,
+    PIXELS,
     PROMPTS,
     PRONUNCIATIONS,
     QUESTIONS,
@@ -202,6 +203,7 @@ def _labelled_images(images: Any, data: dict[str, Any]) -> FirstLook:
     size = min(LARGEST_SIZE, max(8, 8 * round(sorted(map(min, sides))[len(sides) // 2] / 8)))
     values = {
         "size": size,
+        "tokens": 64,
         "stages": 3 if size <= 32 else 4,
         "epochs": min(100, max(5, 100_000 // count)),
         "tokens": IMAGES_AT_ONCE,
@@ -298,7 +300,9 @@ TEMPLATES = {
     "series labels": RecipeTemplate(
         "Labels of series learnt from ", "20%", LABELLED_SERIES, _labelled_series, metric=BY_LABEL
     ),
-    "image labels": RecipeTemplate("Labels of images learnt from ", "10%", IMAGES, _labelled_images, metric=BY_LABEL),
+    "image labels": RecipeTemplate(
+        "Labels of images learnt from ", "10%", PIXELS + IMAGES, _labelled_images, tuned=PIXELS, metric=BY_LABEL
+    ),
     "questions": RecipeTemplate(
         "Questions learnt from ", "10%", WINDOWED + QUESTIONS, _questions, tuned=WINDOWED, metric=BY_F1
     ),

@@ -221,11 +221,12 @@ schedule = "cosine"
 rate = 0.003
 validate_every = 50
 """
-IMAGES = """
+PIXELS = """
 [input]
-size = {size:<19}# rows and columns of the pixels that are read; larger ones see more and take longer
+size = {size:<20}# rows and columns of the pixels that are read; larger ones see more and take longer
 augment = ["crop", "flip"] # anew in each epoch; without flip where left and right differ: letters, digits
-
+"""
+IMAGES = """
 [model]
 kind = "cnn"               # or resnet; vit, which needs more images
 width = 32
