@@ -203,7 +203,6 @@ def _labelled_images(images: Any, data: dict[str, Any]) -> FirstLook:
     size = min(LARGEST_SIZE, max(8, 8 * round(sorted(map(min, sides))[len(sides) // 2] / 8)))
     values = {
         "size": size,
-        "tokens": 64,
         "stages": 3 if size <= 32 else 4,
         "epochs": min(100, max(5, 100_000 // count)),
         "tokens": IMAGES_AT_ONCE,
