@@ -68,7 +68,7 @@ PANELS = {
 
 
 class VerbsInPanels(TyperGroup):
-    """All verbs, with summaries that no width cuts off: what does not fit goes on in the next line."""
+    """All verbs, with summaries that no width cuts off: what does not fit continues in the next line."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """A panel of verbs after another."""

@@ -58,7 +58,7 @@ class Saliency(NamedTuple):
 
 
 def saliency_picture(found: Saliency, *, title: str) -> "Figure":
-    """A panel for each channel, its steps shaded by saliency, and below them the probabilities as it goes on."""
+    """A panel for each channel, its steps shaded by saliency, and below them the probabilities as it continues."""
     from matplotlib.colors import LinearSegmentedColormap
 
     channels = np.sort(np.argsort(-found.saliency_TC.sum(0), kind="stable")[:MOST_CHANNELS])

@@ -14,7 +14,7 @@ class Interrupted(Exception):  # noqa: N818 - it is not an error: the user asked
         self.step = step
 
     def told(self, again: str, where: str = "") -> str:
-        """What became of the run, and how `again`, the same command or call, goes on."""
+        """What became of the run, and how `again`, the same command or call, resumes it."""
         if not self.step:
             return f"stopped before the first step, and nothing is left behind; {again} starts over"
         return f"stopped and saved at step {self.step}{where}; {again} resumes from there"
