@@ -56,10 +56,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "analysis": {
         "arguments",
         "batches",
+        "calls",
+        "data",
         "decoding",
         "devices",
         "errors",
         "inputs",
+        "kinds",
         "layers",
         "metrics",
         "models",

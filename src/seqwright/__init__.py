@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from seqwright.analysis.probe import probe_of
     from seqwright.api import train_and_open as train_and_open
     from seqwright.batches.bucketed import Bucketed as Bucketed
     from seqwright.catalogue import card_names, model_names, recipe_names, section_settings, task_names
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from seqwright.training.loop import fit as fit
     from seqwright.training.settings import TrainingSettings as TrainingSettings
 
-    train, settings = train_and_open, section_settings
+    train, settings, probe = train_and_open, section_settings, probe_of
     list_cards, list_models, list_recipes, list_tasks = card_names, model_names, recipe_names, task_names
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ __version__ = "0.1.0"
 FACTORIES = "RNN LSTM GRU GPT BERT RoBERTa DistilBERT Seq2seq Bahdanau Luong GNMT ByteNet ConvS2S Transformer"
 _HOMES = {  # where each name lives, and what it is called there
     "train": "api.train_and_open",
+    "probe": "analysis.probe.probe_of",
     "list_cards": "catalogue.card_names",
     "list_models": "catalogue.model_names",
     "list_recipes": "catalogue.recipe_names",

@@ -239,6 +239,13 @@ def task_between(input: type, output: type) -> str:
     return next(task for task, row in TASKS.items() if [row.input, row.output] == names)
 
 
+def labelled_kind(task: str) -> str:
+    """The labelled examples that the model of a task reads: those of the task that classifies its input, or texts."""
+    read = TASKS[family_of(task)].input
+    rows = (row for row in TASKS.values() if row.output == "label.LabelOutput")
+    return next((row.examples[0] for row in rows if row.input == read), "labelled")
+
+
 def distillation_of(task: str) -> str | None:
     """The objective by which a task is learnt from a teacher, if there is one."""
     return next((name for name, kind in kinds_of("objective", task).items() if kind.teaches), None)

@@ -16,7 +16,7 @@ from torch import nn
 from seqwright.arguments import public
 from seqwright.batches import Batches
 from seqwright.busy_cores import Watched
-from seqwright.calls import Files, asked, evaluation_of, listed_texts
+from seqwright.calls import Files, asked, evaluation_of
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import expanded
@@ -108,14 +108,14 @@ class Run(NamedTuple):
 
     @public("run.embed")
     def embed(
-        self, texts: Any, *, pooling: Pooling | None = None, normalise: bool = False, precision: Precision = "float32"
+        self, given: Any, *, pooling: Pooling | None = None, normalise: bool = False, precision: Precision = "float32"
     ) -> np.ndarray[Any, Any]:
-        """`vector_ND`: what the last layer makes of each text, as `seqwright embed` has it; `vector_D` of one text."""
-        from seqwright.analysis.embedder import embedder_of
+        """`vector_ND`: what the last layer makes of each text, image, … of a list, as `seqwright embed` has it;
+        `vector_D` of one.
+        """
+        from seqwright.analysis.embedder import vectors_of
 
-        several = listed_texts(texts)
-        vector_ND = embedder_of(self, pooling, precision)(several, normalise=normalise).numpy()
-        return vector_ND[0] if isinstance(texts, str) else vector_ND
+        return vectors_of(self, given, pooling=pooling, normalise=normalise, precision=precision)  # type: ignore[no-any-return]
 
     @public("run.look")
     def look(self, given: Any = None, what: str | None = None, **decoding: Any) -> "Look":

@@ -6,15 +6,19 @@ B batch · T time · N texts · D width
 from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.analysis.pooled import PooledEmbedder
 from seqwright.analysis.reading import context_of, read_rows, reads_text, row_batch
-from seqwright.batches import Ids
+from seqwright.batches import Ids, Numbers
 from seqwright.batches.pairs import sources
+from seqwright.calls import listed_texts
 from seqwright.devices import Precision, device_of, in_precision
-from seqwright.errors import RunError, SettingError
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs import Examples
 from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.running_text import RunningTextInput
 from seqwright.inputs.spelling import TokenInput
@@ -84,6 +88,21 @@ class Embedder:
         vector_ND = torch.stack([found[n] for n in range(len(texts))])
         return F.normalize(vector_ND, dim=1) if normalise else vector_ND
 
+    def of(self, examples: Examples[Any]) -> tuple[Tensor, Numbers]:
+        """`vector_ND` of the texts of labelled examples that are not blank, and their numbers."""
+        every = list(examples)
+        if any(example.text_pair is not None for example in every):
+            raise DataError(
+                f"{examples.name} has pairs of texts, and a vector is made of a single one; give single texts"
+            )
+        numbers = [number for number, example in enumerate(every) if example.text.strip()]
+        return self([every[number].text for number in numbers]), np.array(numbers, dtype=np.int64)
+
+    @property
+    def width(self) -> int:
+        """D, of a vector."""
+        return self(["a"]).shape[1]
+
     @torch.inference_mode()
     def _read(self, rows: list[Ids]) -> Tensor:
         if self.pooling == "thought":
@@ -112,12 +131,27 @@ class Embedder:
         return (contextual_BTD * real_BT.unsqueeze(-1)).sum(1) / length_B1
 
 
-def embedder_of(run: Run, pooling: Pooling | None = None, precision: Precision = "float32") -> Embedder:
-    """What makes vectors of texts with the model of a run."""
+def vectors_of(run: Run, given: Any, *, pooling: Pooling | None, normalise: bool, precision: Precision) -> Any:
+    """`vector_ND` of a list of texts, images, …; `vector_D` of a single one."""
+    embedder = embedder_of(run, pooling, precision)
+    if isinstance(embedder, Embedder):
+        vector_ND = embedder(listed_texts(given), normalise=normalise).numpy()
+        return vector_ND[0] if isinstance(given, str) else vector_ND
+    if isinstance(given, list) and not given:
+        raise DataError(f"there are no {run.input.noun} in an empty list; give one or more")
+    several = [run.input.parse(each) for each in (given if isinstance(given, list) else [given])]
+    vector_ND = embedder(several, normalise=normalise).numpy()
+    return vector_ND if isinstance(given, list) else vector_ND[0]
+
+
+def embedder_of(
+    run: Run, pooling: Pooling | None = None, precision: Precision = "float32"
+) -> Embedder | PooledEmbedder:
+    """What makes vectors of texts with the model of a run, or of what else it reads."""
     if isinstance(run.inputs, EnsembleWires):
         raise RunError("an ensemble has several models, and each has vectors of its own; load one run")
     if not reads_text(run):
-        raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text, so that there is none to embed")
+        return PooledEmbedder(run, pooling, precision)
     if not isinstance(run.model, HasTokenVectors):
         raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
     options: dict[str, Any] = {"precision": precision, "engine": run.engine, "context": context_of(run)}

@@ -311,7 +311,7 @@ def compare(
 for verb in (
     *(using.translate, using.align, using.summarize, using.pronounce, using.reply, using.describe, using.generate),
     *(using.score, using.prompt, using.fill, using.classify, using.predict, using.tag, using.answer, using.forecast),
-    *(using_any.embed, using_any.neighbours, look, using_any.export),
+    *(using_any.embed, using_any.neighbours, using_any.probe, look, using_any.export),
 ):
     app.command(cls=RunVerb)(grouped(verb))
 app.command("import", cls=Verb)(using_any.import_)

@@ -1,15 +1,17 @@
-"""`embed`: texts in, vectors out; printed, or written as a table or as NumPy's .npy."""
+"""`embed`: texts, images, … in, vectors out; printed, or written as a table or as NumPy's .npy."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 from torch import Tensor
 
 from seqwright.analysis.embedder import Embedder, embedder_of
+from seqwright.analysis.pooled import PooledEmbedder
 from seqwright.cli.asking import AskedInput, Asking, Result
 from seqwright.cli.given import split_lines
 from seqwright.cli.opening import computed_by, opened_run
@@ -27,8 +29,8 @@ from seqwright.whole_file import bytes_whole
 ARRAY = ".npy"
 
 
-def embed_texts(things: Things, options: EmbedOptions) -> None:
-    """Print each text's vector, its numbers with spaces between them or as JSON; or write them all into a file."""
+def embed_things(things: Things, options: EmbedOptions) -> None:
+    """Print each vector, its numbers with spaces between them or as JSON; or write them all into a file."""
     pooling, output, precision = options.pooling, options.output, options.precision
     if pooling not in {None, "mean", "first", "thought"}:
         raise SettingError(f"--pooling is '{pooling}'; choose mean, first or thought")
@@ -45,7 +47,7 @@ def embed_texts(things: Things, options: EmbedOptions) -> None:
     read, names = 0, _columns(embedder, asking.output)
     asking.added = {name: name for name in names}
 
-    def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
+    def predict(examples: Given[Any], first: int) -> Iterator[list[Result]]:
         nonlocal read
         read += len(examples.examples)
         for vector_D in embedder(examples.examples, normalise=options.normalise):
@@ -53,23 +55,30 @@ def embed_texts(things: Things, options: EmbedOptions) -> None:
                 kept.append(vector_D)
             yield [] if in_array else [_result(vector_D.tolist(), names)]
 
-    asking.give(run, predict, embedded_input(embedder), dict(islice(run.input.table_columns().items(), 1)))
+    if isinstance(embedder, Embedder):
+        asking.give(run, predict, embedded_input(embedder), dict(islice(run.input.table_columns().items(), 1)))
+    else:
+        asking.give(run, predict)
     if asking.output is None and not read:
         raise DataError("there is no text; give some, or a file of them with --file")
     if output is not None and in_array:
         with bytes_whole(output) as plain:
             np.save(plain, np.stack([vector_D.numpy() for vector_D in kept]))
-        say(f"wrote {len(kept):,} vectors of width {len(kept[0])} to {shown(output)}")
+        blank = sum(bool(vector_D.isnan().any()) for vector_D in kept)
+        told = f"; rows without numbers (NaN), for nothing could be read: {blank:,}" if blank else ""
+        say(f"wrote {len(kept):,} vectors of width {len(kept[0])} to {shown(output)}{told}")
 
 
-def _columns(embedder: Embedder, table: Path | None) -> list[str]:
+def _columns(embedder: Embedder | PooledEmbedder, table: Path | None) -> list[str]:
     """What the numbers of a vector are called: in JSON they are one field, in another table a column each."""
     if table is None or extension_of(table) == ".jsonl":
         return ["vector"]
-    return [f"vector_{place}" for place in range(1, embedder(["a"]).shape[1] + 1)]
+    return [f"vector_{place}" for place in range(1, embedder.width + 1)]
 
 
 def _result(vector: list[float], names: list[str]) -> Result:
+    if any(map(math.isnan, vector)):  # what could not be read
+        return Result("", dict.fromkeys(names))
     rounded = [round(value, 6) for value in vector]
     fields = {"vector": rounded} if names == ["vector"] else dict(zip(names, rounded, strict=True))
     return Result(" ".join(f"{value:.6g}" for value in vector), fields)

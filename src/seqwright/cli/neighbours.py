@@ -1,10 +1,12 @@
-"""`neighbours`: the tokens whose vectors are nearest to a word's, and one word's vectors in several texts."""
+"""`neighbours`: the tokens whose vectors are nearest to a word's, one word's vectors in several texts; or images."""
 
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from seqwright.analysis.reading import reads_text
 from seqwright.analysis.vectors import Neighbour, Word, WordVectors, similarity
+from seqwright.cli.alike import show_alike
 from seqwright.cli.opening import opened_run, refuse_overlong
 from seqwright.cli.terminal import json_text, print_table, say
 from seqwright.cli.using_any import NeighbourOptions
@@ -19,6 +21,11 @@ def show_neighbours(folder: Path, words: list[str], options: NeighbourOptions) -
     if options.analogy and (len(words) != 3 or texts):
         raise SettingError("--analogy takes three words and no --in, as in --analogy king man woman")
     run = opened_run(folder, options.which)
+    if not reads_text(run):
+        show_alike(run, words, options)
+        return
+    if options.data is not None or options.picture is not None:
+        raise SettingError("--data and --picture are for runs that read images; leave them out")
     vectors = WordVectors(run.model, run.inputs, side=options.side)
     found = [vectors.word(word) for word in words]
     for word in found:

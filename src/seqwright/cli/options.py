@@ -61,7 +61,7 @@ PANELS = {
         *("translate", "summarize", "pronounce", "reply", "describe", "generate", "prompt", "fill", "classify"),
         *("predict", "tag", "answer", "forecast"),
     ),
-    "Look inside": ("look", "score", "embed", "neighbours", "align"),
+    "Look inside": ("look", "score", "embed", "neighbours", "probe", "align"),
     "Exchange": ("import", "export"),
 }
 """The verbs in the order in which one comes to need them; what is in none of these stands in the last, "More"."""

@@ -132,6 +132,10 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """What can be seen of some examples before training on them; None where there is nothing to draw."""
         return None
 
+    def thumbnail(self, example: ExampleT) -> Any:
+        """`pixels_YXC`: what can be shown of one example at a glance, bytes of one channel or three."""
+        raise RunError(f"{self.noun} cannot be drawn as a picture")
+
     def digest(self, example: ExampleT) -> bytes:
         """The same for two examples of which the same is read, and hardly ever for others."""
         return hashlib.blake2b(json.dumps(self.example_fields(example)).encode(), digest_size=8).digest()

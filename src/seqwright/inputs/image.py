@@ -24,7 +24,7 @@ from seqwright.data.images import ImageExample
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Picture, Room, Stacked
 from seqwright.inputs.augmentations import AUGMENTATIONS, augmented
-from seqwright.inputs.fitted_images import Fitted, Frame, common_frame, fitted_part, resized
+from seqwright.inputs.fitted_images import Fitted, Frame, common_frame, fitted, fitted_part, resized
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.setting_classes import Settings
 
@@ -166,6 +166,10 @@ class ImageInput(Input[ImageExample, Pixels]):
             for name in self.augment
         ]
         return Picture("images", {"images": sheet, "augmented": rows}) if sheet else None
+
+    def thumbnail(self, example: ImageExample) -> Pixels:
+        """The image as it is read."""
+        return fitted(example.pixels_YXC, self.frame)
 
     def part_sentence(self, examples: Examples[ImageExample], rows: ImageRows) -> tuple[str, str]:
         """How many images are read, of which size, and which cannot be."""

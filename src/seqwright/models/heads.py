@@ -3,7 +3,7 @@
 B batch · T time · D width · C classes
 """
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.linear import Linear
 
 
+@runtime_checkable
 class Body(Protocol):
     """What reads, as every head knows it; each is an `nn.Module`.
 
@@ -109,6 +110,12 @@ class Max(nn.Module):
 # ----------------------------------------------------------------------------------------------------- the heads
 
 
+def real_vectors(h_BTD: Tensor, batch: Batch) -> Tensor:
+    """`real_BT`: which vectors are of something that was read. What is real as a whole, an image, has one flag."""
+    flag_BT = h_BTD.new_ones(1, 1, dtype=torch.bool) if batch.real is None else batch.real
+    return flag_BT.expand(h_BTD.shape[:2])
+
+
 class PooledHead(nn.Module):
     """Something of each row as a whole: W dropout(pool(h_1 … h_T)) + b."""
 
@@ -117,10 +124,8 @@ class PooledHead(nn.Module):
         self.pool, self.dropout, self.output = pool, dropout, Linear(pool.vectors * width, outputs)
 
     def forward(self, h_BTD: Tensor, batch: Batch) -> Tensor:
-        """`logits_BC`: how well each class fits each row. What is real as a whole, an image, has one flag for all."""
-        flag_BT = h_BTD.new_ones(1, 1, dtype=torch.bool) if batch.real is None else batch.real
-        real_BT = flag_BT.expand(h_BTD.shape[:2])
-        logits_BC: Tensor = self.output(self.dropout(self.pool(h_BTD, real_BT)))
+        """`logits_BC`: how well each class fits each row."""
+        logits_BC: Tensor = self.output(self.dropout(self.pool(h_BTD, real_vectors(h_BTD, batch))))
         return logits_BC
 
 

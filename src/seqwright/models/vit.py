@@ -20,6 +20,7 @@ from seqwright.layers.positions import DEVIATION, GridPositions, SinusoidalGrid
 from seqwright.layers.taps import Tap
 from seqwright.setting_classes import ModelSettings
 
+Pooled = Literal["class", "patches", "class-and-patches", "class-tokens"]
 SIZES: dict[str, dict[str, int]] = {
     "mini": {"width": 96, "heads": 4, "layers": 6, "patch": 4},
     "tiny": {"width": 192, "heads": 3, "layers": 12, "patch": 16},
@@ -60,7 +61,7 @@ class ViTSettings(ModelSettings):
     """Learnt vectors that stand before the patches: the class token, and DeiT's distillation token."""
     registers: NonNegativeInt = 0
     """Learnt vectors without a place beside these, that attention may use as it likes (Darcet et al. 2024)."""
-    pooling: Literal["class", "patches", "class-and-patches", "class-tokens"] = "class"
+    pooling: Pooled = "class"
     """What stands for the image: the vector of the class token, the mean of the patches' vectors, both side by side, or
     those of all class tokens."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
@@ -162,9 +163,10 @@ class ViT(nn.Module):
 
     hidden = forward
 
-    def pool(self) -> "ImagePool":
-        """As the settings say."""
-        return ImagePool(self.settings)
+    def pool(self, pooling: Pooled | None = None) -> "ImagePool":
+        """As the settings say, if nothing else is asked for."""
+        settings = self.settings
+        return ImagePool(pooling or settings.pooling, settings.class_tokens, settings.class_tokens + settings.registers)
 
     def depths(self) -> dict[str, int]:
         """The embeddings lie below all blocks."""
@@ -179,11 +181,10 @@ class ViT(nn.Module):
 class ImagePool(nn.Module):
     """The vector of the class token, the mean of the patches' (appendix D.3), or several side by side."""
 
-    def __init__(self, settings: ViTSettings) -> None:
+    def __init__(self, pooling: Pooled, class_tokens: int, before: int) -> None:
         super().__init__()
-        self.pooling, self.class_tokens = settings.pooling, settings.class_tokens
-        self.before = settings.class_tokens + settings.registers
-        self.vectors = {"class-and-patches": 2, "class-tokens": settings.class_tokens}.get(settings.pooling, 1)
+        self.pooling, self.class_tokens, self.before = pooling, class_tokens, before
+        self.vectors = {"class-and-patches": 2, "class-tokens": class_tokens}.get(pooling, 1)
 
     def forward(self, h_BPD: Tensor, real_BT: Tensor) -> Tensor:
         """What stands for each image; registers never do."""

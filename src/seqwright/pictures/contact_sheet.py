@@ -31,8 +31,7 @@ def contact_sheet(images: Sequence[tuple[str, Pixels]], augmented: Sequence[tupl
     columns = min(COLUMNS, len(images)) if not augmented else COLUMNS
     lines = [images[first : first + columns] for first in range(0, len(images), columns)]
     lines += [[(name if n == 0 else "", each) for n, each in enumerate(several)] for name, several in augmented]
-    high, wide, _ = images[0][1].shape
-    row = SIDE * high / wide + (LETTER + 4) * POINT  # inches
+    row = height_of(images[0][1], SIDE)
     with pen([label for line in lines for label, _ in line]):
         figure = blank(columns * SIDE + 0.1, len(lines) * row + 0.1, layout="constrained")
         axes = figure.subplots()
@@ -40,14 +39,20 @@ def contact_sheet(images: Sequence[tuple[str, Pixels]], augmented: Sequence[tupl
         axes.set_axis_off()
         for number, line in enumerate(lines):
             for column, (label, pixels_YXC) in enumerate(line):
-                _draw(axes, pixels_YXC, label, column, number * row / SIDE)
+                draw_thumbnail(axes, pixels_YXC, label, column, number * row / SIDE, SIDE)
     return figure
 
 
-def _draw(axes: "Axes", pixels_YXC: Pixels, label: str, left: float, top: float) -> None:
-    """One image with its label above it, in the width 1."""
+def height_of(pixels_YXC: Pixels, side: float) -> float:
+    """Inches of a line of such images with their labels, each so many inches wide."""
+    high, wide, _ = pixels_YXC.shape
+    return float(side * high / wide + (LETTER + 4) * POINT)
+
+
+def draw_thumbnail(axes: "Axes", pixels_YXC: Pixels, label: str, left: float, top: float, side: float) -> None:
+    """One image with its label above it, in the width 1, which is so many inches."""
     high, wide, channels = pixels_YXC.shape
-    begin = top + (LETTER + 3) * POINT / SIDE
+    begin = top + (LETTER + 3) * POINT / side
     extent = (left + GAP / 2, left + 1 - GAP / 2, begin + (1 - GAP) * high / wide, begin)
     shades: Any = pixels_YXC[:, :, 0] if channels == 1 else pixels_YXC
     axes.imshow(shades, cmap="gray", vmin=0, vmax=255, extent=extent, interpolation="nearest", aspect="equal")
