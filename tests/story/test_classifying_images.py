@@ -60,9 +60,11 @@ def test_the_photographs_are_checked_and_drawn(say: Say) -> None:
     code, out, err = say("check", "photos.toml", "training.steps=3", "training.epochs=", "--picture", "sheet.png")
     assert code == 0, err
     assert "1 image cannot be read: red/broken.jpg (no image)" in out
-    assert [line.split()[3] for line in out.splitlines() if line.startswith(("train ", "valid ", "test "))].count(
-        "1"
-    ) == 1
+    header, *parts = [line for line in out.splitlines() if line.startswith(("part ", "train ", "valid ", "test "))][:4]
+    assert header.split() == ["part", "examples", "unread", "duplicates", "in", "train", "smallest", "largest"]
+    assert sorted(line.split()[3] for line in parts) == ["0", "0", "1"]
+    assert "9 × 11" in parts[0]
+    assert "11 × 12" in parts[0]
     assert "images/s" in out
     assert "tokens" not in out
     assert Path("sheet.png").read_bytes().startswith(b"\x89PNG")
@@ -95,7 +97,7 @@ def test_a_folder_and_an_archive_of_it_get_the_same_labels(say: Say) -> None:
         )
     assert both[0] == both[1]
     assert len(both[0]) == 74
-    assert both[0]["/red/broken.jpg"]["label"] == ""
+    assert both[0]["/red/broken.jpg"] == {"label": "", "probability": ""}
     right = [row["label"] == name.split("/")[1] for name, row in both[0].items()]
     assert sum(right) > 60
 
@@ -110,7 +112,9 @@ def test_paths_are_given_on_the_line_in_a_list_and_in_a_table(say: Say, monkeypa
     Path("photos/table.csv").write_text("n,image\n7,dark/1.png\n8,\n9,red/2.png\n", encoding="utf-8")
     code, out, err = say("classify", "runs/photos", "--file", "photos/table.csv", "--json")
     assert code == 0, err
-    assert [json.loads(line)["label"] for line in out.splitlines()] == ["dark", None, "red"]
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [each["label"] for each in found] == ["dark", None, "red"]
+    assert [each["probability"] is None for each in found] == [False, True, False]
     assert "1 image cannot be read: a blank row (not there)" in err
     code, _, err = say("classify", "runs/photos", "--file", "photos/table.csv", "--output", "out.csv", "--yes")
     assert code == 0, err

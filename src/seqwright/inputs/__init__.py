@@ -154,6 +154,10 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """The numbers of the examples of which something is read."""
         return set(rows.example_N.tolist())
 
+    def extent(self, rows: Any) -> dict[str, str]:
+        """The columns in which a check tells how large the examples of a part are; none: how long."""
+        return {}
+
     def facts(self) -> dict[str, str]:
         """What a check tells of what was learnt, beside the sizes."""
         return {}

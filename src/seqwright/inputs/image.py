@@ -157,19 +157,26 @@ class ImageInput(Input[ImageExample, Pixels]):
         return f"{example.name}\t"
 
     def picture(self, examples: Examples[ImageExample]) -> Picture | None:
-        """Some images of every label at even distances; below, one after each augmentation of the settings."""
+        """Some images of every label at even distances; below, one after each augmentation of the settings, and all."""
         images, labels = self._fitted(examples), [example.label for example in examples]
         places = shown_places([labels[number] for number in images.example_N.tolist()])
         sheet = [(labels[images.example_N[place]], images.pixels_NYXC[place]) for place in places]
+        every = {"all together": self.augment} if len(self.augment) > 1 else {}
         rows = [
-            (name, [augmented(sheet[0][1], (name,), np.random.default_rng((0, n))) for n in range(DRAWS)])
-            for name in self.augment
+            (name, [augmented(sheet[0][1], names, np.random.default_rng((0, n))) for n in range(DRAWS)])
+            for name, names in {**{name: (name,) for name in self.augment}, **every}.items()
         ]
         return Picture("images", {"images": sheet, "augmented": rows}) if sheet else None
 
     def thumbnail(self, example: ImageExample) -> Pixels:
         """The image as it is read."""
         return fitted(example.pixels_YXC, self.frame)
+
+    def extent(self, rows: ImageRows) -> dict[str, str]:
+        """Rows and columns of the smallest image and of the largest, before they are resized."""
+        sizes = rows.images.sizes
+        few, many = ("", "") if sizes is None else (f"{rows:,} × {columns:,}" for rows, columns in sizes)
+        return {"smallest": few, "largest": many}
 
     def part_sentence(self, examples: Examples[ImageExample], rows: ImageRows) -> tuple[str, str]:
         """How many images are read, of which size, and which cannot be."""

@@ -237,7 +237,8 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
     def fields(self, prediction: Classification, top: int = 1) -> dict[str, Any]:
         """The likeliest labels with their probabilities."""
         best = dict(list(prediction.probabilities.items())[:top])
-        return {"label": prediction.label or None, "probability": prediction.probability, "probabilities": best}
+        probability = prediction.probability if prediction.label else None  # of nothing that was read there is none
+        return {"label": prediction.label or None, "probability": probability, "probabilities": best}
 
     def answer(self, prediction: Classification, example: HasLabel) -> dict[str, Any]:
         """The label, the predicted one, and the probability of each."""

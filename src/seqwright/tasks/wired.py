@@ -34,7 +34,7 @@ from seqwright.tasks.parts import Part
 FEW_EXAMPLES = 100  # fewer to score on, and the scores say little
 TRAINED_ELSEWHERE = "there is no baseline: what the model was trained on is not known"
 ROOM = Room()  # of a model that reads texts of any length
-COLUMNS = ("part", "examples", "unread", "duplicates", "in train", "mean length", "longest")
+COLUMNS = ("part", "examples", "unread", "duplicates", "in train")
 
 
 @dataclass(frozen=True)
@@ -183,14 +183,10 @@ class Wired:
             encoded = wires.input.encode(part)
             seen = Seen(wires, part, encoded, training)
             training = training or seen.targets
-            length_NS = encoded.lengths(None)
-            if not length_NS.shape[1]:  # what is read has none: that of what is written
-                targets = wires.output.encode(part, encoded)
-                length_NS = targets.rows.lengths(None)[targets.learnable]
-            length_N = length_NS.sum(1)
+            extent = wires.input.extent(encoded) or lengths_of(wires, part, encoded)
             counts = (seen.counts[each] for each in ("examples", "unread", "duplicates"))
             shared = "" if name == "train" else f"{seen.counts['shared']:,}"
-            rows.append((name, *(f"{c:,}" for c in counts), shared, f"{length_N.mean():,.1f}", f"{length_N.max():,}"))
+            rows.append((name, *(f"{c:,}" for c in counts), shared, *extent.values()))
             facts[f"{name} part"] = sentence_of(wires, part, encoded)
             remarks += [*seen.remarks(wires), *wires.input.part_remarks(part), *wires.output.part_remarks(part)]
         train = Part(data, "train")
@@ -201,7 +197,7 @@ class Wired:
         facts |= {"padding": f"{100 * batches.padding():.1f} %"}
         baseline = baselines_of(wires, data, "valid").sentence
         facts |= {"baseline": baseline} if baseline else {}
-        return Checked(COLUMNS, rows, facts, remarks + alone(batches)), batches
+        return Checked((*COLUMNS, *extent), rows, facts, remarks + alone(batches)), batches
 
     def evaluated(
         self, recipe: Recipe, data: Any, wires: Wires, model: nn.Module, part: PartName, decoding: Any
@@ -275,6 +271,16 @@ def validation(recipe: Recipe, wires: Wires, part: Part, rows: Rows[Any]) -> Cal
         return {**output.losses(model.eval(), batches), **output.scores(found, some)}
 
     return decode
+
+
+def lengths_of(wires: Wires, part: Part, encoded: Rows[Any]) -> dict[str, str]:
+    """How long the rows of a part are, in the mean and at most, on all sides together."""
+    length_NS = encoded.lengths(None)
+    if not length_NS.shape[1]:  # what is read has none: that of what is written
+        targets = wires.output.encode(part, encoded)
+        length_NS = targets.rows.lengths(None)[targets.learnable]
+    length_N = length_NS.sum(1)
+    return {"mean length": f"{length_N.mean():,.1f}", "longest": f"{length_N.max():,}"}
 
 
 def told_size(size: Any) -> str:
