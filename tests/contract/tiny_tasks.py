@@ -361,6 +361,8 @@ TINY = (
         ("classify", "RUN", "large.pgm"),
         ("classify", "RUN", "nowhere.png"),
         "67,108,864",
+        look=("look", "RUN", "images/test-1.pgm"),
+        gradients=("look", "RUN", "images/test-1.pgm", "--gradients"),
         strange=("nowhere.png",),
         new="train.csv",
     ),

@@ -9,6 +9,8 @@ from typing import Any
 from seqwright.analysis.attention import attends, attention_in
 from seqwright.analysis.beam_trees import beam_tree_of
 from seqwright.analysis.gradients import beginnings_of, own_text, passage_of, reaches_of
+from seqwright.analysis.image_look import seen_of_images
+from seqwright.analysis.images import labels_images
 from seqwright.analysis.lens import lens_of
 from seqwright.analysis.look import DRAWN, Look
 from seqwright.analysis.reading import forecasts_series, foretells, reads_text
@@ -27,14 +29,17 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Mappi
     """What is seen of a run: attention where it has any, else its units, or what is asked for by the name of `DRAWN`.
 
     `given` is one example, as a run is called with it; for gradients of a language model, or of a series, it may be
-    left out. A classifier of series shows what the label of a series hangs on, or of a list of them;
-    left out, of one of each label that it was validated on. `decoding` are settings of that section, in place of the
-    recipe's.
+    left out. A classifier of series shows what the label of a series hangs on, or of a list of them; left out, of one
+    of each label that it was validated on; of images `attention`, `rollout`, `similarity` (with `patch=(row, column)`),
+    `saliency`, `positions` and `filters` are seen. `decoding` are settings of that section, in place of the recipe's.
     """
     if isinstance(run.inputs, EnsembleWires):
         raise RunError("an ensemble has several models, and one is looked into; load one run")
     if labels_series(run):
         return _inside_series(run, given, what)
+    if labels_images(run):
+        names, seen = seen_of_images(run, given, what, decoding or {})
+        return Look(seen.sight, run.folder.name, names, seen)
     if not (reads_text(run) or (what in THROUGH_TIME and forecasts_series(run))):
         raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text; look is for models that do")
     sight = what if what is not None else "attention" if attends(run) else "units"

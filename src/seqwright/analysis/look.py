@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seqwright.analysis.image_look import SeenOfImages
 from seqwright.analysis.units import HIDDEN, MEMORY, Layer, liveliest
 from seqwright.arguments import public
 from seqwright.errors import SettingError, instead
@@ -39,7 +40,7 @@ class Look:
 
     def figures(self) -> "Figures":
         """Every picture of it, by name: attention has one for each map, units one for each layer."""
-        return DRAWN[self.what](self)
+        return self.data.figures(self.run) if isinstance(self.data, SeenOfImages) else DRAWN[self.what](self)
 
     @public("look.figure")
     def figure(self, name: str | None = None) -> "Figure":

@@ -13,7 +13,7 @@ class LookOptions(Options):
     texts: list[str] | None = argument(
         "TEXT",
         "A text for the model to read, or a sentence to translate; two where it reads pairs, or a question and its "
-        "context; several for --word; or series of numbers.",
+        "context; several for --word; series of numbers; or the paths of images.",
     )
     file: Path | None = option(
         "FILE", "A file to read instead, plain or .gz; for --surprisal, --word and units.", default=None
@@ -29,7 +29,15 @@ class LookOptions(Options):
     rule: str | None = option(
         "RULE", "The units that follow this rule: quotes, brackets, digits, or any regular expression."
     )
-    gradients: bool = flag("How far back in time a recurrent layer is felt, trained and at first.", "--gradients")
+    rollout: bool = flag("Of images: how much of each patch reaches the end through all layers of a ViT.", "--rollout")
+    patch: str | None = option("ROW,COLUMN", "Of images: how alike this patch is to all others, layer by layer.")
+    positions: bool = flag("How alike the positions of a ViT are.", "--positions")
+    filters: bool = flag("What the first layer of a model of images looks for.", "--filters")
+    gradients: bool = flag(
+        "How far back in time a recurrent layer is felt, trained and at first; of images the pixels that the label "
+        "hangs on.",
+        "--gradients",
+    )
     beside: list[Path] | None = option(
         "RUN",
         "Another run beside this one, in a picture of alignments or of --gradients; several times for more.",
@@ -38,7 +46,9 @@ class LookOptions(Options):
     initialisations: bool = flag("What each way to begin the weights does to a recurrent model.", "--initialisations")
     beam: Beam = None
     output: Path | None = option("FOLDER", "Where to put the pictures.  [default: RUN/pictures]", "--output", "-o")
-    json: bool = flag("Print the numbers of --lens, --word, --gradients, --rule, an alignment or a series.", "--json")
+    json: bool = flag(
+        "Print the numbers of --lens, --word, --gradients, --rule, an alignment, a series or an image.", "--json"
+    )
     which: Which = "best"
 
     @property
@@ -61,6 +71,10 @@ class LookOptions(Options):
             "--surprisal": self.surprisal,
             "--word": self.word is not None,
             "--units": self.of_units,
+            "--rollout": self.rollout,
+            "--patch": self.patch is not None,
+            "--positions": self.positions,
+            "--filters": self.filters,
             "--gradients": self.gradients,
             "--initialisations": self.initialisations,
         }
@@ -70,9 +84,9 @@ class LookOptions(Options):
 def look(run: RunFolder, *, options: LookOptions) -> None:
     """Draw what happens inside a model as it reads or writes.
 
-    Of a Transformer, a GPT or a BERT it shows what attention looks at, of a recurrent model what its units do, of a
-    classifier of series the steps that the label hangs on. Pictures are PNG and SVG, some with an HTML page, and there
-    is something to see in the terminal.
+    Of a Transformer, a GPT, a BERT or a ViT it shows what attention looks at, of a recurrent model what its units do,
+    of a classifier of series the steps that the label hangs on, of a CNN or ResNet the pixels. Pictures are PNG and
+    SVG, some with an HTML page, and there is something to see in the terminal.
 
     Example: seqwright look runs/mine "Ein Hund schläft." --beam 5 --beam-tree
 
@@ -85,6 +99,8 @@ def look(run: RunFolder, *, options: LookOptions) -> None:
     Example: seqwright look runs/mine "To be or not to be" --lens
 
     Example: seqwright look runs/mine --file book.txt --rule quotes
+
+    Example: seqwright look runs/digits-vit seven.png --patch 2,3
 
     Example: seqwright look runs/names-rnn --with runs/names-lstm --gradients
     """

@@ -1,7 +1,8 @@
 """`look`: what happens inside a run, drawn. Here is decided which picture it is; each is made in a module beside this.
 
 A model with attention shows what it looks at, a translator without it what moves each word, any other recurrent model
-its units over the text, a classifier of series the steps that its label hangs on; all else is asked for.
+its units over the text, a classifier of series the steps that its label hangs on, or of images, without attention, the
+pixels; all else is asked for.
 """
 
 import re
@@ -9,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from seqwright.analysis.attention import attends
+from seqwright.analysis.images import labels_images
 from seqwright.analysis.reading import forecasts_series, foretells, reads_text, translates
 from seqwright.analysis.saliency import MOST_SERIES, labels_series, series_given
 from seqwright.cli.given import given_texts
@@ -16,6 +18,7 @@ from seqwright.cli.given_series import labelled_row, series_table
 from seqwright.cli.looking.attention import draw_alignments, draw_attention
 from seqwright.cli.looking.beam_trees import draw_beam_tree
 from seqwright.cli.looking.gradients import draw_gradients, draw_initialisations
+from seqwright.cli.looking.images import OPTIONS, draw_images
 from seqwright.cli.looking.reading import draw_lens, draw_surprisal, draw_word
 from seqwright.cli.looking.saliency import draw_saliency
 from seqwright.cli.looking.units import draw_chosen, draw_states
@@ -27,19 +30,27 @@ from seqwright.layers.scanning import RecurrentLayer
 from seqwright.pictures.attention import HeadChoice
 from seqwright.runs import Run
 
-NUMBERS = "--json gives the numbers of --lens, --word, --gradients, --rule, an alignment or a series; ask for one"
+OF_ALL = ("--layer", "--gradients")  # options for models of images and for others
+NUMBERS = (
+    "--json gives the numbers of --lens, --word, --gradients, --rule, an alignment, a series or an image; ask for one"
+)
 
 
 def look_at(folder: Path, options: LookOptions) -> None:
     """Draw what is asked for of a run, or say in a sentence why not."""
     _refuse_contradictions(options)
-    found = given_texts(options.texts or (), options.file)
     run, *others = (opened_run(each, options.which) for each in (folder, *(options.beside or ())))
     task = run.recipe.task
+    if labels_images(run) and not others and options.beam is None:
+        draw_images(run, options)
+        return
+    found = given_texts(options.texts or (), options.file)
     if options.beam is not None and not translates(run):
         raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
     if options.beside and not translates(run) and not options.gradients:
         raise SettingError(f"--with is for alignments of translations and for --gradients; {folder} learnt {task}")
+    if of_images := [name for name in options.asked if name in OPTIONS and name not in OF_ALL]:
+        raise SettingError(f"{of_images[0]} is for models that read images, and {folder} learnt {task}; leave it out")
     if options.json and not translates(run) and not labels_series(run) and not options.asked:
         raise SettingError(NUMBERS)
     if options.gradients or options.initialisations:
@@ -174,9 +185,9 @@ def _refuse_contradictions(options: LookOptions) -> None:
         raise SettingError("--head is one of a layer's; say also which --layer")
     if options.beside and options.asked not in ([], ["--gradients"]):
         raise SettingError(f"--with is for alignments side by side and for --gradients, not for {options.asked[0]}")
-    without = {"--layer", "--beam-tree", "--surprisal", "--initialisations"}.intersection(options.asked)
+    drawn_only = {"--positions", "--filters", "--layer", "--beam-tree", "--surprisal", "--initialisations"}
+    without = drawn_only.intersection(options.asked)
     if options.json and (without or (options.of_units and options.rule is None)):
         raise SettingError(NUMBERS)
-    pairs = options.gradients or options.initialisations  # are followed through both texts of a pair
-    if options.count > 1 + pairs and (options.surprisal or options.of_units or pairs):
+    if options.count > 1 and (options.surprisal or options.of_units):
         raise SettingError(f"there are {options.count} texts, and {options.asked[0]} is of one; put it in quotes")
