@@ -50,6 +50,7 @@ from benchmarks.fuzz_files import (
     write_files,
     zipped,
 )
+from benchmarks.fuzz_films import FILM_FILES
 from benchmarks.fuzz_images import IMAGE_FILES
 
 Read = Callable[[Path], object]
@@ -146,6 +147,28 @@ def images_read(train: tuple[str, ...], settings: Mapping[str, Any], folder: Pat
     part = Examples(lambda: data.examples("train"), data.fingerprint("train"), "the train part")
     input = ImageInput.learn(part, ImageSettings(size=5), room=Room())
     input.stack(list(input.encode(part).images.pixels_NYXC))
+    data.remarks()
+
+
+def films_read(train: tuple[str, ...], settings: Mapping[str, Any], folder: Path) -> None:
+    """Films as a recipe opens them, decoded, fitted, and learnt from, their places too where they have any."""
+    import numpy as np
+
+    from seqwright.data import cards
+    from seqwright.inputs import Examples, Room
+    from seqwright.inputs.film import FilmInput, FilmSettings
+    from seqwright.outputs.places import PlacesOutput
+
+    data = cards.opened_data(
+        cards.READERS["films"].settings(**{"train": str(folder / train[0]), **SHARES, **settings}), "films"
+    )
+    part = Examples(lambda: data.examples("train"), data.fingerprint("train"), "the train part")
+    input = FilmInput.learn(part, FilmSettings(size=5), room=Room())
+    rows = input.encode(part)
+    input.stack(rows.take(np.arange(len(rows.example_N)), None))
+    if any(example.places for example in part):
+        output = PlacesOutput.learn(part, None, input)
+        output.encode(part, rows)
     data.remarks()
 
 
@@ -346,6 +369,10 @@ READERS: dict[str, FileReader] = {
     **{
         name: FileReader(each.files, partial(images_read, each.train, each.settings))
         for name, each in IMAGE_FILES.items()
+    },
+    **{
+        name: FileReader(each.files, partial(films_read, each.train, each.settings))
+        for name, each in FILM_FILES.items()
     },
 }
 

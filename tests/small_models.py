@@ -21,6 +21,7 @@ from seqwright.batches.questions import Asked, PlacedTokens, position_in, stacke
 from seqwright.batches.series import Series, windows
 from seqwright.batches.tagged import Stretch, Tagged, stacked, stretches
 from seqwright.batches.text import Text, texts
+from seqwright.batches.tracked import Tracked
 from seqwright.layers.experts import Experts
 from seqwright.lineage import Model, model_row
 from seqwright.models.least_squares import LeastSquaresForecaster
@@ -102,6 +103,22 @@ def labelled_images() -> Labelled:
     return Labelled(torch.randn(4, 2, 5, 7, generator=draw), real_BT, torch.tensor([2, 0, 1, 1]))
 
 
+def labelled_films() -> Labelled:
+    """Two channels, frames of 4 rows and 5 columns, and padding behind the shorter films."""
+    draw = torch.Generator().manual_seed(1)
+    real_BT = torch.arange(6) < torch.tensor([[6], [2], [4], [1]])
+    return Labelled(torch.randn(4, 6, 2, 4, 5, generator=draw), real_BT, torch.tensor([2, 0, 1, 1]))
+
+
+def tracked_films() -> Tracked:
+    """The same films, with a place in each frame but one."""
+    films, draw = labelled_films(), torch.Generator().manual_seed(2)
+    known_BT = films.real_BT.clone()
+    known_BT[0, 3] = False
+    place_BT2, size_B2 = torch.randn(4, 6, 2, generator=draw), torch.tensor([4, 5]).expand(4, 2)
+    return Tracked(films.input_B, films.real_BT, place_BT2, known_BT, size_B2)
+
+
 def some_tagged(begin: int | None = None) -> Tagged:
     """Words of several tokens."""
     draw = torch.Generator().manual_seed(1)
@@ -169,6 +186,7 @@ EXPERTS = {"width": 7, "experts": 3, "experts_per_token": 2, "expert_width": 5, 
 TRANSLATION = (PAIR_SIZES, some_pairs)
 FORECAST = ({"channels": 2, "horizon": 3, "history": 7}, some_windows)
 CLASSES = {"vocabulary": V, "classes": C}
+FILM_READER = RECURRENT | {"frame_width": 4, "frame_stages": 2}
 IMAGES = ({"channels": 2, "rows": 5, "columns": 7, "classes": C}, labelled_images)
 # By the name of the model's class; where that is a head, by its settings too.
 SMALL: dict[str, Small] = {
@@ -233,6 +251,12 @@ SMALL: dict[str, Small] = {
     "pooled_model BertTextSettings": Small(CLASSES, labelled_with_seconds, BERT),
     "pooled_model ViTClassifierSettings": Small(
         *IMAGES, TRANSFORMER | {"layers": 2, "patch": 2, "registers": 1, "layer_scale": 0.5, "stochastic_depth": 0.1}
+    ),
+    "pooled_model FilmClassifierSettings": Small(
+        {"channels": 2, "rows": 4, "columns": 5, "classes": C}, labelled_films, FILM_READER
+    ),
+    "token_model FilmReadingSettings": Small(
+        {"channels": 2, "rows": 4, "columns": 5, "classes": 2}, tracked_films, FILM_READER
     ),
     "pooled_model CNNClassifierSettings": Small(*IMAGES, {"width": 4, "stages": 2, "dropout": 0.1}),
     "pooled_model ResNetClassifierSettings": Small(*IMAGES, {"layers": 20, "shortcut": "B"}),

@@ -22,6 +22,7 @@ ALLOWED: dict[str, tuple[dict[str, int], str]] = {
     "text_cache.py": ({"save": 1, "write_text": 1}, ASIDE),
     "inputs/token_rows.py": ({"save": 1}, ASIDE),
     "inputs/fitted_images.py": ({"open": 1, "save": 1, "write_text": 1}, ASIDE),
+    "inputs/fitted_films.py": ({"open": 1, "save": 1, "write_text": 1}, ASIDE),
     "tasks/distillation.py": ({"open_memmap": 1, "save": 1}, ASIDE),
     "training/checkpoint.py": ({"write_bytes": 2}, ASIDE),
     "interchange/weight_files.py": ({"save_file": 1}, ASIDE),

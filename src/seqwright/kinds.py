@@ -149,6 +149,24 @@ TASKS = {
         shown=("accuracy", "macro_f1", "loss"),
         new="image labels",
     ),
+    "film-classification": TaskKind(
+        ("films",),
+        {"model": "lstm", "objective": "labels"},
+        verbs=("classify",),
+        input="film.FilmInput",
+        output="label.LabelOutput",
+        shown=("accuracy", "macro_f1", "loss"),
+        new="film labels",
+    ),
+    "film-tracking": TaskKind(
+        ("films",),
+        {"model": "lstm", "objective": "places"},
+        verbs=("track",),
+        input="film.FilmInput",
+        output="places.PlacesOutput",
+        shown=("place_error", "within_half", "loss"),
+        new="film places",
+    ),
     "forecasting": TaskKind(
         ("series",),
         {"input": "standard", "model": "lstm", "objective": "forecast"},
@@ -189,7 +207,7 @@ def _for(tasks: str, module: str, thing: str, settings: str = "", *, teaches: bo
     return tuple(Kind(place, thing, settings or f"{thing}Settings", task, teaches) for task in tasks.split())
 
 
-LABELS = "text-classification token-classification series-classification image-classification"
+LABELS = "text-classification token-classification series-classification image-classification film-classification"
 KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "input": {name: _inputs(kinds) for kinds in (TOKENIZERS, SCALINGS, ("",)) for name in kinds},
     "output": {"": tuple(_part("outputs", row.output, task) for task, row in TASKS.items() if not row.like)},
@@ -215,6 +233,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         ),
         "span": _for("question-answering", "span", "Span"),
         "forecast": _for("forecasting", "forecast", "Forecast"),
+        "places": _for("film-tracking", "places", "Places"),
     },
     "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
     "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},

@@ -114,6 +114,8 @@ BERT_ANSWERER = (HEADED, "span_model", "BertHeadSettings", READING)
 VIT_CLASSIFIER = (HEADED, "pooled_model", "ViTClassifierSettings", GRADIENT)
 CNN_CLASSIFIER = (HEADED, "pooled_model", "CNNClassifierSettings", GRADIENT)
 RESNET_CLASSIFIER = (HEADED, "pooled_model", "ResNetClassifierSettings", GRADIENT)
+FILM_CLASSIFIER = (HEADED, "pooled_model", "FilmClassifierSettings", READING)
+FILM_TRACKER = (HEADED, "token_model", "FilmReadingSettings", READING)
 LEAST_SQUARES = ("seqwright.models.least_squares", "LeastSquaresForecaster", "LeastSquaresSettings")
 RNN_FORECASTER = (FORECASTERS, "RecurrentForecaster", "RecurrentForecasterSettings")
 MODELS = (
@@ -146,6 +148,14 @@ MODELS = (
     Model("CNN", "cnn", "image-classification", *CNN_CLASSIFIER),
     Model("ResNet", "resnet", "image-classification", *RESNET_CLASSIFIER),
     Model("ViT", "vit", "image-classification", *VIT_CLASSIFIER),
+    Model("RNN", "rnn", "film-classification", *FILM_CLASSIFIER),
+    Model("LSTM", "lstm", "film-classification", *FILM_CLASSIFIER),
+    Model("GRU", "gru", "film-classification", *FILM_CLASSIFIER),
+    Model("UGRNN", "ugrnn", "film-classification", *FILM_CLASSIFIER),
+    Model("RNN", "rnn", "film-tracking", *FILM_TRACKER),
+    Model("LSTM", "lstm", "film-tracking", *FILM_TRACKER),
+    Model("GRU", "gru", "film-tracking", *FILM_TRACKER),
+    Model("UGRNN", "ugrnn", "film-tracking", *FILM_TRACKER),
     Model("Autoregression", "least-squares", "forecasting", *LEAST_SQUARES, frozenset()),
     Model("Perceptron", "dense", "forecasting", FORECASTERS, "DenseForecaster", "DenseSettings", GRADIENT),
     Model("MLP", "mlp", "forecasting", FORECASTERS, "MLPForecaster", "MLPSettings", GRADIENT),

@@ -45,6 +45,8 @@ SMALL: dict[str, dict[str, Any]] = {  # by task
     "question-answering": {"data": {"card": "guests", **FEW}, "input": {"tokenizer": "characters"}},
     "series-classification": {"data": {"card": "waveforms", **FEW}},
     "image-classification": {"data": {"card": "digits"}},
+    "film-classification": {"data": {"card": "dots"}},
+    "film-tracking": {"data": {"card": "dots"}},
     "forecasting": {"data": {"card": "waves", "history": 20, **FEW}},
     "vector-to-text": {"data": {"card": "numbers", **FEW}},
 }

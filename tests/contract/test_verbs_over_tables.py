@@ -30,11 +30,13 @@ ADDED = {
     "tag": (("sentence",), ("words", "tags")),
     "answer": (("question", "context"), ("answer", "probability", "begin", "end")),
     "describe": (("size", "age"), ("text",)),
+    "track": (("film",), ("places",)),
 }
 WRITE = {"translate", "summarize", "pronounce", "reply", "describe"}
 TABLES = [tiny for tiny in TINY if tiny.verb[0] in ADDED and tiny.name != "series-classification"]
 VALUES = {
     "image": "images/test-1.pgm",
+    "film": "films/test-1",
     "question": "who is red",
     "context": CONTEXT,
     "word": "rc",
@@ -58,8 +60,8 @@ def tiny(request: pytest.FixtureRequest, workshop: Workshop, monkeypatch: pytest
 
 def columns(tiny: Tiny) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names, added = ADDED[tiny.verb[0]]
-    if tiny.name == "image-classification":
-        return ("image",), added
+    if tiny.name in {"image-classification", "film-classification"}:
+        return (tiny.name.partition("-")[0],), added
     return (PAIR if "--text-pair" in tiny.verb else names), added
 
 

@@ -136,6 +136,35 @@ def images() -> dict[str, str]:
     return files
 
 
+def film(words: list[str]) -> tuple[list[str], str, str]:
+    """A dot that falls or rises, as the frames of a film in plain text; what it does, and where it is."""
+    rng = random.Random(line(words))
+    falls, column = rng.random() < 0.5, rng.randrange(5)
+    rows = list(range(4 - rng.randrange(2)))
+    rows = rows if falls else rows[::-1]
+    frames = [
+        "P2 5 4 255\n"
+        + "\n".join(
+            " ".join(str(rng.randrange(40) + 200 * ((y, x) == (row, column))) for x in range(5)) for y in range(4)
+        )
+        for row in rows
+    ]
+    return frames, "falling" if falls else "rising", " ".join(f"{column},{row}" for row in rows)
+
+
+def films() -> dict[str, str]:
+    """A table of films for each part, and a folder of frames for each film."""
+    files = {"large/1.pgm": "P2 90000 90000 255\n1 2 3\n"}
+    for part in PARTS:
+        rows = ["film,label,places"]
+        for number, (frames, shown, places) in enumerate(map(film, phrases(part))):
+            for frame, content in enumerate(frames):
+                files[f"films/{part}-{number}/{frame}.pgm"] = content
+            rows.append(f'films/{part}-{number},{shown},"{places}"')
+        files[f"{part}.csv"] = "".join(f"{row}\n" for row in rows)
+    return files
+
+
 LONG = line(WORDS * 9)
 TRANSLATION = tables("tsv", lambda words: f"{line(words)}\t{line(word[::-1] for word in words)}")
 LABELLED = tables("tsv", lambda words: f"{line(words)}\t{label(words)}", "text\tlabel\n")
@@ -365,6 +394,22 @@ TINY = (
         gradients=("look", "RUN", "images/test-1.pgm", "--gradients"),
         strange=("nowhere.png",),
         new="train.csv",
+    ),
+    *(
+        Tiny(
+            task,
+            task,
+            films(),
+            f'task = "{task}"\n[data]\n{FILES.format("csv")}\n[model]\nkind = "gru"\nframe_width = 4\n{SMALL_READER}',
+            (verb, "RUN", "films/test-1"),
+            (verb, "RUN", ""),
+            (verb, "RUN", "large"),
+            (verb, "RUN", "nowhere.gif"),
+            "67,108,864",
+            strange=("nowhere.gif",),
+            new="train.csv",
+        )
+        for task, verb in (("film-classification", "classify"), ("film-tracking", "track"))
     ),
     Tiny(
         "forecasting",

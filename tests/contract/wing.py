@@ -187,7 +187,7 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
             return _rows(batch.input_BT, batch.real_BT, run)
         case "masked-language-modeling" if isinstance(batch, Masked):
             return _rows(batch.target_BT, batch.real_BT, run, batch.segment_BT)
-        case "series-classification":
+        case "series-classification" | "film-classification" | "film-tracking":
             pairs = zip(batch.input_B, batch.real_BT, strict=True)
             return [tuple(np.round(values[real].flatten().tolist(), 4).tolist()) for values, real in pairs]
         case "image-classification":
@@ -287,6 +287,11 @@ def _found(run: Run, examples: list[Any]) -> Iterator[Prediction]:
         yield found.answer(), found.answers[0].probability
 
 
+def _tracked(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    for found in run.inputs.predict(run.model, examples):
+        yield tuple(number for place in found.places for number in place)
+
+
 def _forecast(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     for values_NC in run.inputs.predict(run.model, examples):
         yield tuple(values_NC.flatten().tolist())
@@ -315,6 +320,14 @@ WINGS = {
         lambda a: a["image"],
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
         _classified_as_given,
+    ),
+    "film-classification": Wing(
+        lambda a: a["film"],
+        lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
+        _classified_as_given,
+    ),
+    "film-tracking": Wing(
+        lambda a: a["film"], lambda a: tuple(number for place in a["predicted"] for number in place), _tracked
     ),
     "text-regression": Wing(lambda a: (a["text"], a.get("text_pair")), lambda a: (a["predicted"],), _rated),
     "token-classification": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),

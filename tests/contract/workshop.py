@@ -32,7 +32,7 @@ class Workshop:
         if not folder.exists():
             folder.mkdir()
             for name, text in {**tiny.files, "tiny.toml": tiny.text}.items():
-                (folder / name).parent.mkdir(exist_ok=True)
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_text(text, encoding="utf-8")
         patch.chdir(folder)
         if not Path("run").exists():

@@ -44,6 +44,8 @@ QUICK = {  # beside a Transformer and a GPT that are exported whole
 NUMBERS = {
     "forecasting": "lstm",
     "image-classification": "vit",
+    "film-classification": "lstm",
+    "film-tracking": "lstm",
     "series-classification": "lstm",
     "vector-to-text": "lstm",
 }

@@ -23,6 +23,8 @@ TRAINED = {  # what a page trains without a download, and how it becomes small
     "question-answering": ("data.examples=100", "data.valid=8", "data.test=8"),
     "series-classification": ("data.examples=60", "data.valid=12", "data.test=12"),
     "image-classification": (),
+    "film-classification": ("data.examples=60", "data.valid=12", "data.test=12"),
+    "film-tracking": ("data.examples=60", "data.valid=12", "data.test=12"),
     "vector-to-text": ("data.examples=200", "data.valid=8", "data.test=8"),
 }
 QUICK = {"series-classification"}
@@ -42,9 +44,10 @@ def _write_files(task: str) -> None:
     if name.endswith(".toml"):
         recipe_from(tomllib.loads(recipe[0]))
         Path(name).write_text(recipe[0], encoding="utf-8")
-    Path("scans").mkdir()
-    for path in ("digit.png", "scans/1.png"):
+    for path in ("digit.png", "scans/1.png", "clips/a/1.png"):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(bytes_of(random_pixels(1, 8, 8, 1)))
+    Path("clip.gif").write_bytes(bytes_of(random_pixels(1, 8, 8, 1), "GIF"))
     Path("new.txt").write_text(",".join(f"{math.sin(0.3 * step):.3f}" for step in range(80)), encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from seqwright.cli.given import given_blocks, in_blocks, without_blank
+from seqwright.cli.given_films import film_table
 from seqwright.cli.given_images import image_table
 from seqwright.cli.given_series import series_table
 from seqwright.cli.opening import opened_for
@@ -71,6 +72,7 @@ ADDED: Mapping[str, tuple[str, ...]] = {  # the fields that each verb adds to a 
     "fill": ("words", "probability"),
     "prompt": ("answer",),
     "answer": ("answer", "probability", "begin", "end"),
+    "track": ("places",),
 }
 TEXT_COLUMN: Mapping[str, str] = {  # what a text is called there that a verb writes
     "translate": "translation",
@@ -105,7 +107,8 @@ class Asking:
         columns = input.table_columns() if columns is None else columns
         chosen, blocks, table = self.things.column or [], self.blocks, self.table
         if table is None and not columns:
-            table = series_table(self.things.file, run) or image_table(self.things, run)
+            things = self.things
+            table = series_table(things.file, run) or image_table(things, run) or film_table(things, run)
         if columns and self.things.file is not None and is_table(self.things.file):
             table = given_table(self.things.file, columns, run.recipe.data, chosen)
         elif chosen and table is None:

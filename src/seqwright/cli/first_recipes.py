@@ -16,9 +16,12 @@ from seqwright.cli.recipe_texts import (
     BY_F1,
     BY_LABEL,
     BY_NUMBER,
+    BY_PLACE,
     BY_TAGS,
     DESCRIBED,
     DOCUMENTS,
+    FILMS,
+    FRAMES,
     HEAD,
     IMAGES,
     LABELLED_SERIES,
@@ -63,6 +66,8 @@ STEP = 8192  # characters that a step of 2,048 pieces reads
 WINDOWS = 64  # in a batch of a forecaster
 LARGEST_SIZE = 64  # of images that a first model reads
 IMAGES_AT_ONCE = 64  # in a batch
+FRAMES_AT_ONCE = 512
+SMALL_FRAME = 16  # rows and columns, up to which two stages see enough
 NAME = 40  # characters: shorter texts are written letter by letter
 
 
@@ -212,6 +217,37 @@ def _labelled_images(images: Any, data: dict[str, Any]) -> FirstLook:
     return FirstLook(values, told, [*images.remarks(), *unread[:1]])
 
 
+def _labelled_films(films: Any, data: dict[str, Any]) -> FirstLook:
+    labels = class_counts(example.label for example in films.examples("train") if example.label)
+    return _films(films, sum(labels.values()), f"({_counts(labels)})")
+
+
+def _tracked_films(films: Any, data: dict[str, Any]) -> FirstLook:
+    count = sum(1 for example in films.examples("train") if example.places)
+    if not count:
+        raise DataError(f"no film of {data['train']} has places; name their column with data.places")
+    return _films(films, count, "with places")
+
+
+def _films(films: Any, count: int, told: str) -> FirstLook:
+    """How large frames are and how many a film has, of some films."""
+    shapes, unread = [], list[str]()
+    for example in islice(films.examples("train"), 0, None, -(-count // LOOKED_AT)):
+        try:
+            shapes.append(example.pixels_TYXC.shape[:3])
+        except UnreadableImageError as error:
+            unread.append(str(error))
+    if not shapes:
+        raise DataError(f"none of {len(unread):,} films can be read; the first: {unread[0]}")
+    most, side = max(frames for frames, *_ in shapes), min(min(rows, columns) for _, rows, columns in shapes)
+    size = min(LARGEST_SIZE, side)
+    stages = 2 if size <= SMALL_FRAME else 3 if size <= 2 * SMALL_FRAME else 4
+    epochs = min(100, max(5, 40_000 // count))
+    values = {"size": size, "longest": most, "stages": stages, "epochs": epochs, "tokens": FRAMES_AT_ONCE}
+    frames = f"up to {most:,} frames of {shapes[0][1]} × {shapes[0][2]} pixels and the like"
+    return FirstLook(values, f"{count:,} films to train on {told}, {frames}", [*films.remarks(), *unread[:1]])
+
+
 def _questions(table: Any, data: dict[str, Any]) -> FirstLook:
     some = list(table.examples("train"))
     silent, lost = sum(not each.answers for each in some), sum(each.lost for each in some)
@@ -301,6 +337,12 @@ TEMPLATES = {
     ),
     "image labels": RecipeTemplate(
         "Labels of images learnt from ", "10%", PIXELS + IMAGES, _labelled_images, tuned=PIXELS, metric=BY_LABEL
+    ),
+    "film labels": RecipeTemplate(
+        "Labels of films learnt from ", "10%", FRAMES + FILMS, _labelled_films, metric=BY_LABEL
+    ),
+    "film places": RecipeTemplate(
+        "Places in films learnt from ", "10%", FRAMES + FILMS, _tracked_films, metric=BY_PLACE
     ),
     "questions": RecipeTemplate(
         "Questions learnt from ", "10%", WINDOWED + QUESTIONS, _questions, tuned=WINDOWED, metric=BY_F1

@@ -25,11 +25,12 @@ PURPOSES = {  # what the run of each verb of a task is
     "score": LANGUAGE_MODEL,
     "prompt": LANGUAGE_MODEL,
     "fill": "a BERT, trained to find masked words",
-    "classify": "a classifier, trained on labelled texts or series",
+    "classify": "a classifier, trained on labelled texts, series, images or films",
     "predict": "a regression, trained on texts with values",
     "tag": "a tagger, trained on words with tags",
     "answer": "a model that answers questions about a text",
     "forecast": "a model of time series",
+    "track": "a model that follows something through films",
 }
 
 

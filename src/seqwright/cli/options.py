@@ -59,7 +59,7 @@ PANELS = {
     "Train": ("train", "distil", "eval", "compare", "runs"),
     "Use": (
         *("translate", "summarize", "pronounce", "reply", "describe", "generate", "prompt", "fill", "classify"),
-        *("predict", "tag", "answer", "forecast"),
+        *("predict", "tag", "answer", "forecast", "track"),
     ),
     "Look inside": ("look", "score", "embed", "neighbours", "probe", "align"),
     "Exchange": ("import", "export"),

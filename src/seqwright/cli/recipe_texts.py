@@ -244,6 +244,29 @@ warmup = 50
 clip = 1.0
 validate_every = 100
 """
+FRAMES = """
+[input]
+size = {size:<20}# rows and columns of the frames that are read; larger ones see more and take longer
+longest = {longest:<17}# frames that are read of a film, at most
+"""
+FILMS = """
+[model]
+kind = "lstm"              # or gru, ugrnn, rnn; it reads the frames in both directions
+width = 64
+frame_stages = {stages:<12}# of the convolutional network that sees a frame: from stage to stage its sides are halved
+
+[training]
+epochs = {epochs}
+tokens = {tokens:<18}# frames of a batch
+optimizer = "adamw"
+decay = 0.01
+schedule = "cosine"
+rate = 0.002
+warmup = 50
+clip = 1.0
+validate_every = 100
+"""
+BY_PLACE = 'metric = "place_error"     # chooses the best checkpoint: the mean distance in pixels\n'
 DESCRIBED = """
 [output]
 tokenizer = {tokenizer:<15}# or words, bpe, unigram, characters

@@ -209,9 +209,10 @@ def classify(
     ] = None,
     answers: TableAnswers,
 ) -> None:
-    """Predict the label of each text, pair, series or image.
+    """Predict the label of each text, pair, series, image or film.
 
-    The label is shown with its probability. Images are given by their paths, or as a folder, an archive or a table.
+    The label is shown with its probability. Images are given by their paths, or as a folder, an archive or a table; a
+    film is a folder of frames or a GIF.
 
     Example: seqwright classify runs/mine "A film to fall asleep in." --top 2
 
@@ -288,6 +289,21 @@ def answer(
     reading = {"context": context_given(asked.context, asked.context_file)}
     saying = {"most": top, "threshold": threshold}
     ask_run("answer", asked, answers, top=top, reading=reading, saying=saying)
+
+
+def track(things: Things, answers: TableAnswers) -> None:
+    """Follow something through films: its place in each frame.
+
+    A place is x and y in pixels, 0,0 the middle of the pixel at the upper left. A film is a folder of frames or a GIF;
+    a folder or an archive of such is every film in it, a table the films that it names.
+
+    Example: seqwright track runs/dots-tracking clip.gif
+
+    Example: seqwright track runs/mine films/ --output places.jsonl
+    """
+    from seqwright.cli.asking import ask_run
+
+    ask_run("track", things, answers)
 
 
 def forecast(

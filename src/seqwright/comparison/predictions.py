@@ -164,6 +164,14 @@ def _forecast(line: Line, window: Any) -> Line | None:
     return {"truth": truth, "forecast": flat} if whole and _shape(flat) == np.shape(truth) else None
 
 
+def _track(line: Line, film: Any) -> Line | None:
+    predicted = line.get("predicted")
+    pairs = predicted if isinstance(predicted, list) else []
+    whole = all(isinstance(pair, list) and len(pair) == 2 and None not in map(_number, pair) for pair in pairs)
+    known = [None if np.isnan(place).any() else list(place) for place in film.places]
+    return {"places": known or None, "predicted": predicted} if whole and (pairs or predicted is None) else None
+
+
 def _number(value: Any) -> float | None:
     """A finite number, if it is one."""
     known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
@@ -184,5 +192,6 @@ KINDS: dict[str, AnswerKind] = {
     "answers": AnswerKind(("predicted", "no_answer", "best", "begin", "probability"), _span),
     "value": AnswerKind(("predicted",), _value),
     "forecast": AnswerKind(("forecast",), _forecast),
+    "places": AnswerKind(("predicted",), _track),
 }
 UNSCORED = ("predicted", "log_probability", "predicted_follows")  # of masked tokens, which an example does not tell

@@ -226,6 +226,21 @@ def _forecast_error(size: Callable[[Any], Any]) -> Maker:
     return made
 
 
+def _place_error(size: Callable[[Any], Any]) -> Maker:
+    """Of the frames whose place is known and that are read."""
+
+    def made(answers: Answers, shared: Shared) -> Additive:
+        sums, counts = list[float](), list[float]()
+        for answer in answers:
+            pairs = zip(answer["places"] or (), answer["predicted"] or (), strict=False)
+            off_T = [math.dist(known, said) for known, said in pairs if known is not None]
+            sums.append(float(size(np.array(off_T)).sum()))
+            counts.append(float(len(off_T)))
+        return ratio(sums, counts)
+
+    return made
+
+
 MAKERS: dict[str, dict[str, Maker]] = {
     "hypothesis": {
         "bleu": _of_sacrebleu("bleu"),
@@ -241,5 +256,9 @@ MAKERS: dict[str, dict[str, Maker]] = {
     "answers": {"exact": _mean_of("exact"), "f1": _mean_of("f1")},
     "value": {"mse": _squared_error, "pearson": _pearson},
     "forecast": {"mse": _forecast_error(np.square), "mae": _forecast_error(np.abs)},
+    "places": {
+        "place_error": _place_error(np.abs),
+        "within_half": _place_error(lambda off_T: 100.0 * (off_T < 0.5)),
+    },
 }
 RIGHT_OR_WRONG = {("hypothesis", "exact"), ("label", "accuracy"), ("answers", "exact")}

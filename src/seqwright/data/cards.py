@@ -62,6 +62,12 @@ READERS = {
         "labelled series", "labelled_series.LabelledSeriesFiles", (), ("label", "fold_labels", "decimal", *WRITTEN)
     ),
     "labelled-images": Reader("labelled images", "image_files.ImageFiles", (), ("image", "label", "images", *WRITTEN)),
+    "films": Reader(
+        "films",
+        "film_files.FilmFiles",
+        (),
+        ("film", "label", "places", "films", "label_names", "fold_labels", *WRITTEN),
+    ),
     "described": Reader(
         "texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns", "decimal", *WRITTEN)
     ),

@@ -58,33 +58,36 @@ def decoded_image(content: bytes, where: object) -> Pixels:
     white. How large it is, is told by its header before anything is decoded.
     """
     try:
-        with _silent(), _opened(content, where) as image:
+        with silent(), opened_image(content, where) as image:
             _refuse_several(image, where)
             image.load()
-            return _pixels(ImageOps.exif_transpose(image), where)
+            return pixels_of_image(ImageOps.exif_transpose(image), where)
+    except Image.DecompressionBombError as error:  # told by a frame, not by the header
+        raise too_many_pixels(where, "far too many") from error
     except DAMAGED as error:
-        raise _unreadable(where, f"is damaged ({_brief(error)})", "damaged", "get it again, or leave it out") from error
+        raise damaged_image(where, error) from error
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
+def silent() -> Iterator[None]:
     """Without Pillow's warnings: of odd EXIF data, and of sizes for which we have a limit of our own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def _opened(content: bytes, where: object) -> Image.Image:
+def opened_image(content: bytes, where: object) -> Image.Image:
+    """A file of a kind that is read; how large it is, its header tells."""
     most = file_limits().pixels
     try:
         image = Image.open(BytesIO(content), formats=FORMATS)
     except Image.DecompressionBombError as error:
-        raise _too_many(where, "far too many") from error
+        raise too_many_pixels(where, "far too many") from error
     except DAMAGED as error:
         what = "is empty" if not content else f"is no image of a kind that is read ({', '.join(FORMATS)})"
-        raise _unreadable(where, what, "no image", "convert it, or leave it out") from error
+        raise unreadable_image(where, what, "no image", "convert it, or leave it out") from error
     if image.width * image.height > most:
-        raise _too_many(where, f"{image.width:,} × {image.height:,}")
+        raise too_many_pixels(where, f"{image.width:,} × {image.height:,}")
     return image
 
 
@@ -93,19 +96,20 @@ def _refuse_several(image: Image.Image, where: object) -> None:
     count = int(getattr(image, "n_frames", 1))
     if count > 1 and image.format != "MPO":
         what = "pages" if image.format == "TIFF" else "frames"
-        raise _unreadable(
+        raise unreadable_image(
             where, f"has {count} {what}, expected one image", f"{count} {what}", "save the one that is meant by itself"
         )
 
 
-def _pixels(image: Image.Image, where: object) -> Pixels:
+def pixels_of_image(image: Image.Image, where: object) -> Pixels:
+    """The pixels of what Pillow has decoded."""
     if image.mode in WIDE:
         shade_YX = np.asarray(image).astype(np.int64)
         if shade_YX.min() < 0 or shade_YX.max() >= 2**16:
-            raise _unreadable(where, "has shades of 32 bits", "32 bits", "convert it to 8 or 16 bits")
+            raise unreadable_image(where, "has shades of 32 bits", "32 bits", "convert it to 8 or 16 bits")
         return (shade_YX >> 8).astype(np.uint8)[:, :, None]
     if image.mode not in (*GREY, *COLOURED):
-        raise _unreadable(
+        raise unreadable_image(
             where, f"has pixels of the kind {image.mode}", f"mode {image.mode}", "convert it to grey or RGB"
         )
     if image.mode in CLEAR or "transparency" in image.info:
@@ -118,9 +122,10 @@ def _pixels(image: Image.Image, where: object) -> Pixels:
     return np.array(seen.convert("RGB"), dtype=np.uint8)
 
 
-def _too_many(where: object, found: str) -> UnreadableImageError:
+def too_many_pixels(where: object, found: str) -> UnreadableImageError:
+    """That it needs more memory than is meant for an image."""
     most = file_limits()
-    return _unreadable(
+    return unreadable_image(
         where,
         f"has {found} pixels, expected at most {most.pixels:,}",
         "too many pixels",
@@ -128,7 +133,13 @@ def _too_many(where: object, found: str) -> UnreadableImageError:
     )
 
 
-def _unreadable(where: object, what: str, reason: str, remedy: str) -> UnreadableImageError:
+def damaged_image(where: object, error: BaseException) -> UnreadableImageError:
+    """That Pillow could not make anything of it."""
+    return unreadable_image(where, f"is damaged ({_brief(error)})", "damaged", "get it again, or leave it out")
+
+
+def unreadable_image(where: object, what: str, reason: str, remedy: str) -> UnreadableImageError:
+    """Where, what was found, in a few words too, and what to do."""
     return UnreadableImageError(f"{where} {what}: {remedy}", reason)
 
 

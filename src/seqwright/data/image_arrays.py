@@ -157,7 +157,7 @@ class NpzImages(ImageArrays):
         except (OSError, ValueError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, SyntaxError) as error:
             told = " ".join(str(error).split())[:100]
             raise DataError(f"{self.location} is no .npz file that can be read ({told}): save it again") from error
-        return _bytes(images, self.location), _labels(labels, self.location)
+        return bytes_of_pixels(images, self.location), labels_of_array(labels, self.location)
 
     def causes(self) -> list[Any]:
         """The arrays that are meant."""
@@ -189,7 +189,8 @@ class NpzImages(ImageArrays):
             raise DataError(too_large(self.location, file_limits().document))
 
 
-def _bytes(images: NDArray[Any], where: object) -> Pixels:
+def bytes_of_pixels(images: NDArray[Any], where: object) -> Pixels:
+    """Bytes, from bytes or from fractions."""
     images = images[..., None] if images.ndim == 3 else images
     if images.ndim != 4 or images.shape[3] not in {1, 3} or not images.size:
         raise DataError(f"{where} has images of the shape {images.shape}, expected images × rows × columns (× 1 or 3)")
@@ -200,7 +201,8 @@ def _bytes(images: NDArray[Any], where: object) -> Pixels:
     return images.astype(np.uint8)
 
 
-def _labels(labels: NDArray[Any], where: object) -> list[str]:
+def labels_of_array(labels: NDArray[Any], where: object) -> list[str]:
+    """A word for each, from words or numbers."""
     flat = labels.reshape(len(labels), -1) if labels.ndim else labels.reshape(0, 0)
     if flat.shape[1] != 1 or flat.dtype.kind not in "uiUSb":
         raise DataError(f"{where} has labels of {labels.dtype} {labels.shape}, expected a number or a word for each")

@@ -4,7 +4,8 @@ Y rows of pixels · X columns · C channels · N rows
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,14 +108,25 @@ def resized(pixels_YXC: Pixels, frame: Frame, box: tuple[float, float, float, fl
 
 def common_frame(examples: Examples[ImageExample], size: int | None) -> Frame:
     """The size that is set, or that of all images; and three channels where any image has them."""
+    return agreed_frame(((each.name, partial(_shape, each)) for each in examples), size, examples.name)
+
+
+def _shape(example: ImageExample) -> tuple[int, ...]:
+    return example.pixels_YXC.shape
+
+
+def agreed_frame(
+    shapes: Iterable[tuple[str, Callable[[], tuple[int, ...]]]], size: int | None, name: str, noun: str = "images"
+) -> Frame:
+    """The same of anything with a name and a shape, (…, Y, X, C); what cannot be read has none."""
     channels, found = 1, dict[tuple[int, int], str]()
-    for example in examples:
+    for each, shape in shapes:
         try:
-            rows, columns, depth = example.pixels_YXC.shape
+            rows, columns, depth = shape()[-3:]
         except UnreadableImageError:
             continue
         channels = max(channels, depth)
-        found.setdefault((rows, columns), example.name)
+        found.setdefault((rows, columns), each)
         if size is not None and channels == 3:
             break
     if size is not None:
@@ -122,7 +134,7 @@ def common_frame(examples: Examples[ImageExample], size: int | None) -> Frame:
     if len(found) > 1:
         few, many = min(found), max(found)
         raise DataError(
-            f"images of {examples.name} have different sizes, such as {few[0]} × {few[1]} ({found[few]}) and "
+            f"{noun} of {name} have different sizes, such as {few[0]} × {few[1]} ({found[few]}) and "
             f"{many[0]} × {many[1]} ({found[many]}): say which they shall have, as in input.size=64"
         )
     rows, columns = next(iter(found), (1, 1))

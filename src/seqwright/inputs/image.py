@@ -62,6 +62,38 @@ def shown_places(labels: Sequence[str]) -> list[int]:
     return [place for places in found for place in places][:SHOWN]
 
 
+def scale_of(pixels_NYXC: Pixels) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The mean and the deviation of each channel over all pixels, as fractions of the brightest shade."""
+    channels = pixels_NYXC.shape[3]
+    count_CK = np.zeros((channels, SHADES), dtype=np.int64)
+    for pixels_YXC in pixels_NYXC:
+        for channel in range(channels):
+            count_CK[channel] += np.bincount(pixels_YXC[:, :, channel].ravel(), minlength=SHADES)
+    shade_K, every = np.arange(SHADES) / (SHADES - 1), count_CK.sum(1)
+    mean_C = count_CK @ shade_K / every
+    deviation_C = np.sqrt(np.maximum(count_CK @ shade_K**2 / every - mean_C**2, 0))
+    deviation_C[deviation_C < 1 / SHADES] = 1.0  # of a channel that never changes
+    return tuple(mean_C.tolist()), tuple(deviation_C.tolist())
+
+
+def scaled_pixels(pixels_NYXC: Pixels, mean: Sequence[float], deviation: Sequence[float]) -> NDArray[np.float32]:
+    """`x_NCYX`: pixels less the mean of their channel, over its deviation."""
+    mean_C, deviation_C = (np.array(each, dtype=np.float32) for each in (mean, deviation))
+    scaled = (pixels_NYXC.astype(np.float32) / (SHADES - 1) - mean_C) / deviation_C
+    return np.ascontiguousarray(scaled.transpose(0, 3, 1, 2))
+
+
+def checked_scale(plain: Any) -> tuple[Frame, tuple[float, ...], tuple[float, ...]]:
+    """A size with the mean and the deviation of each channel, as they were saved."""
+    frame = Frame(*(int(plain[name]) for name in Frame._fields))
+    mean_C, deviation_C = (tuple(map(float, plain[name])) for name in ("mean", "deviation"))
+    if min(frame) < 1 or frame.channels not in {1, 3} or not len(mean_C) == len(deviation_C) == frame.channels:
+        raise ValueError("expected a size, and a mean and a deviation of each channel")
+    if not all(deviation > 0 for deviation in deviation_C):
+        raise ValueError("expected deviations above 0")
+    return frame, mean_C, deviation_C
+
+
 class ImageRows(Rows[Pixels]):
     """Fitted images, each of length 1: so many tokens in a batch are so many images."""
 
@@ -103,15 +135,7 @@ class ImageInput(Input[ImageExample, Pixels]):
         images = fitted_part(train, frame)
         if not len(images.example_N):
             raise DataError(f"no image of {train.name} can be read; {images.told()}")
-        count_CK = np.zeros((frame.channels, SHADES), dtype=np.int64)
-        for pixels_YXC in images.pixels_NYXC:
-            for channel in range(frame.channels):
-                count_CK[channel] += np.bincount(pixels_YXC[:, :, channel].ravel(), minlength=SHADES)
-        shade_K, every = np.arange(SHADES) / (SHADES - 1), count_CK.sum(1)
-        mean_C = count_CK @ shade_K / every
-        deviation_C = np.sqrt(np.maximum(count_CK @ shade_K**2 / every - mean_C**2, 0))
-        deviation_C[deviation_C < 1 / SHADES] = 1.0  # of a channel that never changes
-        return cls(frame, tuple(mean_C.tolist()), tuple(deviation_C.tolist()), settings.augment)
+        return cls(frame, *scale_of(images.pixels_NYXC), settings.augment)
 
     def encode(self, examples: Examples[ImageExample], *, seed: int = 0) -> ImageRows:
         """The pixels of every image that can be read."""
@@ -130,9 +154,7 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     def stack(self, rows: Sequence[Pixels]) -> Stacked:
         """`input_B`, (B, C, Y, X), less the mean and over the deviation; `real_BT`, (B, 1), counts each image once."""
-        mean_C, deviation_C = (np.array(each, dtype=np.float32) for each in (self.mean_C, self.deviation_C))
-        scaled = (np.stack(rows).astype(np.float32) / (SHADES - 1) - mean_C) / deviation_C
-        input_BCYX = np.ascontiguousarray(scaled.transpose(0, 3, 1, 2))
+        input_BCYX = scaled_pixels(np.stack(rows), self.mean_C, self.deviation_C)
         return {"input_B": torch.from_numpy(input_BCYX), "real_BT": torch.ones(len(rows), 1, dtype=torch.bool)}
 
     def parse(self, given: Any) -> ImageExample:
@@ -146,7 +168,7 @@ class ImageInput(Input[ImageExample, Pixels]):
         if isinstance(given, str | Path):
             path = existing(str(given))
             return _checked(ImageExample(Undecoded(partial(content_of, path), str(path)), name=str(given)))
-        return ImageExample(_pixels(given), name="the image")
+        return ImageExample(as_pixels(given), name="the image")
 
     def example_fields(self, example: ImageExample) -> dict[str, Any]:
         """Its name."""
@@ -218,16 +240,10 @@ class ImageInput(Input[ImageExample, Pixels]):
 
     @classmethod
     def _from_plain(cls, plain: Any) -> Self:
-        frame = Frame(*(int(plain[name]) for name in Frame._fields))
-        mean_C, deviation_C = (tuple(map(float, plain[name])) for name in ("mean", "deviation"))
-        if min(frame) < 1 or frame.channels not in {1, 3} or not len(mean_C) == len(deviation_C) == frame.channels:
-            raise ValueError("expected a size, and a mean and a deviation of each channel")
-        if not all(deviation > 0 for deviation in deviation_C):
-            raise ValueError("expected deviations above 0")
         augment = tuple(map(str, plain["augment"]))
         if not set(augment) <= AUGMENTATIONS.keys():
             raise ValueError(f"expected augmentations among {', '.join(AUGMENTATIONS)}")
-        return cls(frame, mean_C, deviation_C, augment)
+        return cls(*checked_scale(plain), augment)
 
 
 def _checked(example: ImageExample) -> ImageExample:
@@ -236,7 +252,7 @@ def _checked(example: ImageExample) -> ImageExample:
     return example
 
 
-def _pixels(given: Any) -> Pixels:
+def as_pixels(given: Any) -> Pixels:
     """An array as an image of bytes; shades that are fractions go from 0 to 1."""
     found = np.asarray(given)
     if found.dtype.kind == "f" and found.size and np.isfinite(found).all() and 0 <= found.min() <= found.max() <= 1:

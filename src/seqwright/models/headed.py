@@ -12,6 +12,7 @@ from torch import nn
 from seqwright.layers.dropout import Dropout
 from seqwright.models.bert import Bert, BertSettings
 from seqwright.models.cnn import CNNSettings
+from seqwright.models.film_reading import FilmReadingSettings
 from seqwright.models.gpt import GPTSettings, init_weights
 from seqwright.models.heads import Body, Headed, Max, Mean, Pool, PooledHead, TokenHead
 from seqwright.models.language_model import LanguageModel
@@ -117,8 +118,16 @@ class ResNetClassifierSettings(ResNetSettings):
     """Share of the image's vector that is dropped, in training, before the output."""
 
 
+class FilmClassifierSettings(FilmReadingSettings):
+    """Recurrent layers over a network for each frame, that say something of a film."""
+
+    pooling: Literal["last", "mean", "max"] = "last"
+    """What stands for the film: the state after the last frame (of each direction), the mean over all frames, or the
+    largest value of each unit."""
+
+
 TextSettings = RecurrentClassifierSettings | BertTextSettings | GPTClassifierSettings | RecurrentLMClassifierSettings
-ImageSettings = ViTClassifierSettings | CNNClassifierSettings | ResNetClassifierSettings
+ImageSettings = ViTClassifierSettings | CNNClassifierSettings | ResNetClassifierSettings | FilmClassifierSettings
 TokenSettings = ReadingSettings | BertHeadSettings
 LanguageSettings = GPTSettings | RecurrentLMSettings | MLPLMSettings | MoELSTMSettings
 

@@ -73,19 +73,24 @@ class RecurrentReader(nn.Module):
 
         h_t = [cell(e(x_t), h_{t-1}), cell'(e(x_t), h'_{t+1})]
 
-    The first layer has a vector for each token of a vocabulary, or maps the values of so many channels to one. Values
-    of vectors are dropped as in Gal & Ghahramani 2016, whole words as in Iyyer et al. 2015, section 2.3. In one
-    direction there is no h' (both: Schuster & Paliwal 1997).
+    The first layer has a vector for each token of a vocabulary, or maps the values of so many channels to one; for the
+    frames of films it is built and given. Values of vectors are dropped as in Gal & Ghahramani 2016, whole words as in
+    Iyyer et al. 2015, section 2.3. In one direction there is no h' (both: Schuster & Paliwal 1997).
     """
 
     also_reads: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
-        self, settings: ReadingSettings, *, vocabulary: int | None = None, channels: int | None = None
+        self,
+        settings: ReadingSettings,
+        *,
+        vocabulary: int | None = None,
+        channels: int | None = None,
+        first: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.settings = settings
-        self.embedding = first_layer(settings.embedding, vocabulary=vocabulary, channels=channels)
+        self.embedding = first or first_layer(settings.embedding, vocabulary=vocabulary, channels=channels)
         self.word_dropout = WordDropout(settings.word_dropout)
         self.embedding_dropout = VariationalDropout(settings.embedding_dropout)
         self.recurrent = Recurrent(

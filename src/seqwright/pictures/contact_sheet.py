@@ -25,13 +25,16 @@ LETTER = 7.0  # points
 
 
 def contact_sheet(images: Sequence[tuple[str, Pixels]], augmented: Sequence[tuple[str, Sequence[Pixels]]]) -> "Figure":
-    """`pixels_YXC` of some images, each below its label; below them a line for each augmentation, by its name."""
-    if not images:
+    """`pixels_YXC` of some images, each below its label; below them a line for each augmentation, by its name.
+
+    Of films there are only lines, of their frames.
+    """
+    if not images and not augmented:
         raise UserError("a contact sheet was given no images; give one or more")
     columns = min(COLUMNS, len(images)) if not augmented else COLUMNS
     lines = [images[first : first + columns] for first in range(0, len(images), columns)]
     lines += [[(name if n == 0 else "", each) for n, each in enumerate(several)] for name, several in augmented]
-    row = height_of(images[0][1], SIDE)
+    row = height_of(images[0][1] if images else augmented[0][1][0], SIDE)
     with pen([label for line in lines for label, _ in line]):
         figure = blank(columns * SIDE + 0.1, len(lines) * row + 0.1, layout="constrained")
         axes = figure.subplots()
