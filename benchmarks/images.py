@@ -83,6 +83,8 @@ def main() -> None:
                 trained(name, run, [f"training.seed={seed}", *data], images, 0.1 if given.quick else minutes, given)
                 found.setdefault(row_name, []).append(judged(run, images))
                 settings[row_name] = tomllib.loads((run / "resolved.toml").read_text(encoding="utf-8"))
+                if data:  # files, whose places are this machine's
+                    settings[row_name]["data"] = {"train": SHEETS, "test": OTHERS[0]}
     show(COLUMNS, [row(name, runs) for name, runs in found.items()])
     numbers: dict[str, Any] = {"recipes": found}
     if figure.floors:
