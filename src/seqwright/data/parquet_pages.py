@@ -32,11 +32,11 @@ def column_pages(file: BinaryIO, column: Any) -> Iterator[Page]:
         file.seek(place)
         header = BytesIO(file.read(min(HEADER, end - place)))
         fields = _struct(header)
-        packed = fields.get(PACKED_SIZE, -1)
-        if packed < 0 or fields.get(PAGE_SIZE, -1) < 0:
-            raise ValueError(f"no page at byte {place}")
+        size, packed = (fields.get(each) for each in (PAGE_SIZE, PACKED_SIZE))
         counts = [fields[each].get(1, 0) for each in COUNTED if isinstance(fields.get(each), dict)]
-        yield Page(fields[PAGE_SIZE], max(counts, default=0))
+        if not all(isinstance(each, int) for each in (size, packed, *counts)) or min(size, packed) < 0:
+            raise ValueError(f"no page at byte {place}")
+        yield Page(size, max(counts, default=0))
         place += header.tell() + packed
 
 

@@ -1,7 +1,9 @@
 """The sizes that stand before each page of a Parquet file."""
 
+import io
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow
@@ -55,3 +57,37 @@ def test_a_header_that_is_none_is_told_in_a_sentence(tmp_path: Path) -> None:
         DataError, match=r"a\.parquet cannot be read as \.parquet \(a field of type 15, which no header has\)"
     ):
         list(sheet_rows(path))
+
+
+SIZE, PACKED, COUNT = b"\x25\x06", b"\x15\x08", b"\x2c\x15\x0a\x00"  # 3 and 4 bytes, and a struct with a count of 5
+TRUTH, NEGATIVE, TEXT = b"\x11", b"\x15\x01", b"\x18\x01x"
+
+
+def pages_of(header: bytes) -> list[Any]:
+    """The pages of a column that has one, of four bytes."""
+    content = header + b"\0" + bytes(4)
+    column = SimpleNamespace(data_page_offset=0, has_dictionary_page=False, total_compressed_size=len(content))
+    return list(column_pages(io.BytesIO(content), column))
+
+
+def test_sizes_and_counts_are_the_numbers_of_a_header() -> None:
+    assert pages_of(SIZE + PACKED + COUNT) == [(3, 5)]
+    assert pages_of(SIZE + PACKED) == [(3, 0)]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"\x21" + PACKED + COUNT,  # a truth value for the size
+        SIZE + TRUTH + COUNT,
+        SIZE + NEGATIVE + COUNT,
+        b"\x25\x01" + PACKED + COUNT,
+        SIZE + TEXT + COUNT,
+        SIZE + COUNT.replace(b"\x2c", b"\x1c"),  # a struct for the other size
+        SIZE + PACKED + b"\x2c\x11\x00",  # a truth value for the count
+        b"",
+    ],
+)
+def test_a_header_whose_sizes_are_no_numbers_is_none(header: bytes) -> None:
+    with pytest.raises(ValueError, match="no page at byte 0"):
+        pages_of(header)
