@@ -4,17 +4,17 @@ import datetime
 import os
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from decimal import Decimal
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from seqwright.data.files import too_large
 from seqwright.data.limits import file_limits
-from seqwright.data.parquet_pages import column_pages
+from seqwright.data.parquet_pages import ParquetColumn, column_pages, parquet_columns
 from seqwright.errors import DataError
 
 LIBRARIES = {".xlsx": "openpyxl", ".parquet": "pyarrow.parquet"}
@@ -70,30 +70,25 @@ def parquet_records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _parquet_file(path: Path) -> Any:
     """A Parquet file whose sizes are within bounds; texts that it has once for many rows are kept once."""
-    file = _opened(path, lambda parquet: parquet.ParquetFile(path))
-    with closing(file):
-        _refuse_packed(path, file.metadata)
-        columns = map(file.metadata.schema.column, range(file.metadata.num_columns))
-        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    return _opened(path, lambda parquet: parquet.ParquetFile(path, read_dictionary=texts))
+
+    def opened(parquet: Any) -> Any:
+        with path.open("rb") as file:
+            found = list(parquet_columns(file))
+            _refuse_packed(path, file, found)
+        return parquet.ParquetFile(path, read_dictionary=sorted({each.name for each in found if each.texts}))
+
+    return _opened(path, opened)
 
 
-def _refuse_packed(path: Path, about: Any) -> None:
+def _refuse_packed(path: Path, file: BinaryIO, found: Iterable[ParquetColumn]) -> None:
     """Refuse columns that no table packs so well; how large they are stands before each page, the footer may err."""
-    with path.open("rb") as file:
-        most = max(file_limits().rows, REPEATED * file.seek(0, os.SEEK_END))
-        for group in map(about.row_group, range(about.num_row_groups)):
-            for column in map(group.column, range(about.num_columns)):
-                try:
-                    pages = list(column_pages(file, column))
-                except ValueError as error:
-                    raise DataError(_damaged(path, error)) from error
-                name = f"{path}, column '{column.path_in_schema}',"
-                size = max(column.total_uncompressed_size, sum(page.size for page in pages))
-                if size > max(file_limits().document, PACKED * column.total_compressed_size):
-                    raise DataError(too_large(name, file_limits().document))
-                if max(column.num_values, sum(page.values for page in pages)) > most:
-                    raise DataError(f"{name} has more than {most:,} values; {file_limits().raised('rows')}")
+    most = max(file_limits().rows, REPEATED * file.seek(0, os.SEEK_END))
+    for column in found:
+        pages, name = list(column_pages(file, column)), f"{path}, column '{column.name}',"
+        if max(column.size, sum(page.size for page in pages)) > max(file_limits().document, PACKED * column.packed):
+            raise DataError(too_large(name, file_limits().document))
+        if max(column.values, sum(page.values for page in pages)) > most:
+            raise DataError(f"{name} has more than {most:,} values; {file_limits().raised('rows')}")
 
 
 def _in_bounds(path: Path, batch: Any) -> Iterator[Any]:
@@ -181,6 +176,8 @@ def _opened(path: Path, opened: Callable[[Any], Any]) -> Any:
     module = sheet_library(path)
     try:
         return opened(module)
+    except DataError:
+        raise
     except Exception as error:  # the libraries answer a damaged file with whatever error its parts give
         raise DataError(_damaged(path, error)) from error
 
