@@ -278,6 +278,8 @@ def test_a_config_that_does_not_fit_the_weights_is_refused(
         ({"size": {"height": HUGE, "width": HUGE}}, "only square ones, of at most 4096"),
         ({"size": {"height": 12, "width": 16}}, "of 12 × 16"),
         ({"size": "large"}, "the size 'large'"),
+        ({"size": 12.0}, "the size 12.0"),
+        ({"size": [12]}, r"the size \[12\]"),
         ({"size": {"height": -1, "width": -1}}, "expected whole numbers above 0"),
         ({"image_mean": [0.5]}, "for 3 channels"),
         ({"image_std": [0.5, 0.0, 0.5]}, "expected numbers above 0"),

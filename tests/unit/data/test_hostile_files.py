@@ -25,6 +25,7 @@ from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings
 from seqwright.data.labels import class_counts
 from seqwright.data.limits import VARIABLE, Limits, file_limits
 from seqwright.data.question_files import QuestionFile
+from seqwright.data.relative_paths import beside_run
 from seqwright.data.rows import cells
 from seqwright.data.series_tables import read_table
 from seqwright.data.text import TextFiles, TextFilesSettings
@@ -214,6 +215,11 @@ def test_a_word_of_an_arpa_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> 
 def test_a_name_that_no_file_can_have_is_told() -> None:
     with pytest.raises(DataError, match=r"'aaa.*… cannot be read: File name too long"):
         expanded("a" * 5000)
+
+
+def test_a_run_whose_data_has_such_a_name_is_opened_all_the_same() -> None:
+    plain = {"data": {"train": "9" * 300}}
+    assert beside_run(plain, Path("runs/mine")) == plain
 
 
 def test_the_folder_of_nobody_is_told() -> None:
