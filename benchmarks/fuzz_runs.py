@@ -28,10 +28,12 @@ from benchmarks.fuzz_files import (
     waves,
     write_files,
 )
+from benchmarks.fuzz_images import IMAGE_FILES, pixels
 from benchmarks.fuzz_readers import FileReader, valid_files
 
 SMALL = {"width": 8, "heads": 2, "layers": 1, "feed_forward": 16}
 READING = {"width": 7, "embedding": 5}
+COUNTED = {"ngram", "least-squares"}  # models that do not descend
 Plain = dict[str, Any]
 
 
@@ -44,7 +46,7 @@ def recipe(task: str, content: bytes, ending: str, model: Plain, **sections: Pla
         data = {"train": str(path), "valid": "30%", **sections.get("data", {})}
         plain: Plain = {"task": task, "model": model, **sections, "data": data}
         plain["training"] = {"steps": 2, "save_every": 1, "keep": 2, "tokens": 150, "device": "cpu"}
-        plain["training"] |= {"warmup": 0, "schedule": "constant"} if model["kind"] != "ngram" else {}
+        plain["training"] |= {"warmup": 0, "schedule": "constant"} if model["kind"] not in COUNTED else {}
         return plain
 
     return written
@@ -151,6 +153,36 @@ RECIPES: dict[str, tuple[Callable[[Path], Plain], Any]] = {
         None,
     ),
     "series-labels": (recipe("series-classification", UCR, "tsv", {"kind": "lstm", **READING}), (0.1, 0.5, -0.2)),
+    "instruction": (
+        recipe(
+            "instruction",
+            lines(f"{text}\t{text[::-1]}" for text in TEXTS),
+            "tsv",
+            {"kind": "gpt", **SMALL, "context": 29},
+            input={"tokenizer": "words", "longest": 11},
+            objective={"kind": "answer-only"},
+        ),
+        "red cat",
+    ),
+    "least-squares": (
+        recipe(
+            "forecasting",
+            waves(),
+            "csv",
+            {"kind": "least-squares"},
+            data={"valid": 7, "history": 3, "horizon": 2, "time": "date"},
+        ),
+        None,
+    ),
+    "images": (
+        recipe(
+            "image-classification",
+            IMAGE_FILES["images-npz"].files()["a.npz"],
+            "npz",
+            {"kind": "vit", "patch": 3, "width": 8, "heads": 2, "layers": 1},
+        ),
+        pixels(3),
+    ),
     "vectors": (
         recipe(
             "vector-to-text",
@@ -239,18 +271,21 @@ def exported(kind: str) -> Files:
     from seqwright.recipe import recipe_from
     from seqwright.runs import train
 
+    with TemporaryDirectory() as home, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = (RECIPES["images"][0] if kind == "vit" else language_recipe(kind))(Path(home))
+        run = train(recipe_from(plain, name=kind), Path(home) / "run")
+        FORMATS["hf"].write(run, Path(home) / "hf", None)
+        return contents(Path(home) / "hf")
+
+
+def language_recipe(kind: str) -> Callable[[Path], Plain]:
+    """A recipe of a model of a text, for the exchange."""
     causal = kind == "gpt"
     rows = {"rows": "documents", "longest": 12} if causal else {"rows": "full-sentences", "longest": 12}
     task = "language-modeling" if causal else "masked-language-modeling"
     model = {"kind": kind, **SMALL, "context": 13} | ({} if causal else {"pooler": False})
-    with TemporaryDirectory() as home, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        plain = recipe(task, lines(TEXTS), "txt", model, input={"tokenizer": "bpe", "vocabulary": 60, **rows})(
-            Path(home)
-        )
-        run = train(recipe_from(plain, name=kind), Path(home) / "run")
-        FORMATS["hf"].write(run, Path(home) / "hf", None)
-        return contents(Path(home) / "hf")
+    return recipe(task, lines(TEXTS), "txt", model, input={"tokenizer": "bpe", "vocabulary": 60, **rows})
 
 
 def imported(folder: Path) -> None:
@@ -268,6 +303,6 @@ MODELS: dict[str, FileReader] = {
     "resume": FileReader(last_state, resumed, builds=True),
     **{
         f"import-{kind}": FileReader(partial(exported, kind), imported, builds=True)
-        for kind in ("gpt", "bert", "roberta")
+        for kind in ("gpt", "bert", "roberta", "vit")
     },
 }
