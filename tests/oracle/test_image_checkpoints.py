@@ -116,6 +116,20 @@ def test_a_classifier_says_the_same_here_and_there_and_back(family: str, archite
 
 
 @torch.no_grad()
+@pytest.mark.parametrize(("family", "architecture"), [each for each in CLASSIFIERS if "Teacher" not in each[1]])
+def test_batches_of_any_size_agree_to_the_last_digits_of_double_precision(
+    family: str, architecture: str, tmp_path: Path
+) -> None:
+    """But for the two classifiers of a teacher and a student, whose mean is rounded to single precision here."""
+    model = theirs(family, architecture, tmp_path / "theirs").double()
+    run = imported(tmp_path / "theirs", tmp_path / "run")
+    run = run._replace(model=run.model.double())
+    for size in (1, 3, 17):
+        x_BCYX = torch.randn(size, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(size), dtype=torch.float64)
+        torch.testing.assert_close(ours_said(run, x_BCYX)[1], model(x_BCYX).logits, atol=1e-10, rtol=0)
+
+
+@torch.no_grad()
 @pytest.mark.parametrize(("family", "architecture"), BODIES)
 def test_a_bare_body_gives_the_same_vectors(
     family: str, architecture: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
