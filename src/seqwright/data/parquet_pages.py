@@ -32,11 +32,11 @@ def column_pages(file: BinaryIO, column: Any) -> Iterator[Page]:
         file.seek(place)
         header = BytesIO(file.read(min(HEADER, end - place)))
         fields = _struct(header)
-        packed = fields.get(PACKED_SIZE, -1)
-        if packed < 0 or fields.get(PAGE_SIZE, -1) < 0:
+        size, packed = fields.get(PAGE_SIZE), fields.get(PACKED_SIZE)
+        if not (isinstance(size, int) and isinstance(packed, int) and size >= 0 and packed >= 0):
             raise ValueError(f"no page at byte {place}")
-        counts = [fields[each].get(1, 0) for each in COUNTED if isinstance(fields.get(each), dict)]
-        yield Page(fields[PAGE_SIZE], max(counts, default=0))
+        counts = [fields[each].get(1) for each in COUNTED if isinstance(fields.get(each), dict)]
+        yield Page(size, max((count for count in counts if isinstance(count, int)), default=0))
         place += header.tell() + packed
 
 
