@@ -112,15 +112,23 @@ def test_a_column_that_ends_the_process_of_its_library_is_a_sentence(tmp_path: P
     assert "a.parquet cannot be read as .parquet (Definition level histogram size mismatch" in ended.stderr
 
 
-def test_a_header_that_is_none_is_told_in_a_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        (b"\xff\xff\xff\xff", "a field of type 15, which none has"),
+        (b"\x15\x00\x11\x11\x00", "a field that is missing or of another type"),  # sizes that are truth values
+        (b"\x15\x00\x15\x02\x15\x01\x00", "no page at byte"),  # a packed size of -1
+        (b"\x15\x00\x15" + 10 * b"\xff", "an integer without end"),
+        (19 * b"\x1c", "structs in structs without end"),
+    ],
+)
+def test_a_header_that_is_none_is_told_in_a_sentence(header: bytes, told: str, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     place = written(path).row_group(0).column(1).dictionary_page_offset
     content = bytearray(path.read_bytes())
-    content[place : place + 4] = b"\xff\xff\xff\xff"
+    content[place : place + len(header)] = header
     path.write_bytes(content)
-    with pytest.raises(
-        DataError, match=r"a\.parquet cannot be read as \.parquet \(a field of type 15, which none has\)"
-    ):
+    with pytest.raises(DataError, match=rf"a\.parquet cannot be read as \.parquet \({told}"):
         list(sheet_rows(path))
 
 
