@@ -47,6 +47,7 @@ def recipe(task: str, content: bytes, ending: str, model: Plain, **sections: Pla
         plain: Plain = {"task": task, "model": model, **sections, "data": data}
         plain["training"] = {"steps": 2, "save_every": 1, "keep": 2, "tokens": 150, "device": "cpu"}
         plain["training"] |= {"warmup": 0, "schedule": "constant"} if model["kind"] not in COUNTED else {}
+        plain["training"] |= sections.get("training", {})
         return plain
 
     return written
@@ -78,6 +79,17 @@ RECIPES: dict[str, tuple[Callable[[Path], Plain], Any]] = {
             "txt",
             {"kind": "gpt", **SMALL, "context": 30},
             input={"tokenizer": "bpe", "vocabulary": 60, "rows": "documents", "longest": 29},
+        ),
+        "red",
+    ),
+    "stream": (  # with a state that is carried, and averages
+        recipe(
+            "language-modeling",
+            lines(TEXTS),
+            "txt",
+            {"kind": "lstm", "width": 7},
+            input={"tokenizer": "characters"},
+            training={"average": "ema"},
         ),
         "red",
     ),
