@@ -223,9 +223,12 @@ def trained(name: str) -> Files:
         warnings.simplefilter("ignore")
         plain = RECIPES[name][0](Path())
         run = train(recipe_from(plain, name=name), Path("run"), text=json.dumps(plain["task"]))
+        from seqwright.inputs.dictionary import save_dictionary
         from seqwright.model_card import write_card
 
         write_card(run)
+        if name == "translation":
+            save_dictionary([("cat", "tac", 3), ("red", "der", 2)], run.folder / "output")
         return contents(run.folder)
 
 
@@ -243,37 +246,49 @@ def opened(name: str, folder: Path) -> None:
             run(RECIPES[name][1])
 
 
-RESUMED, STATE = "classification", "step-000002/state.json"
+LEARNT_STEP = "step-000002"
+RESUMED = {  # the run, and what of it is damaged before it is trained for a third step
+    "resume-state": ("classification", (f"{LEARNT_STEP}/state.json",)),
+    "resume-checkpoint": (
+        "stream",
+        (
+            *(f"{LEARNT_STEP}/{kind}.safetensors" for kind in ("model", "optimizer", "averages", "carry")),
+            *("last", "best", "journal.jsonl", "pace.jsonl"),
+        ),
+    ),
+}
 
 
-def last_state() -> Files:
-    """What the last checkpoint of a run says of itself."""
-    return {STATE: valid_files(f"run-{RESUMED}")[STATE]}
+def last_state(name: str) -> Files:
+    """What a run resumes from."""
+    run, damaged = RESUMED[name]
+    return {path: valid_files(f"run-{run}")[path] for path in damaged}
 
 
-def resumed(folder: Path) -> None:
+def resumed(name: str, folder: Path) -> None:
     """Train such a run for a third step: it ends in the weights of one that nothing is wrong with."""
-    if _third_step(folder) != _third_step_of_whole():
+    if _third_step(name, folder) != _third_step_of_whole(name):
         raise AssertionError("it was resumed to other weights")
 
 
 @cache
-def _third_step_of_whole() -> bytes:
+def _third_step_of_whole(name: str) -> bytes:
     with TemporaryDirectory() as home:
-        write_files(last_state(), Path(home))
-        return _third_step(Path(home))
+        write_files(last_state(name), Path(home))
+        return _third_step(name, Path(home))
 
 
-def _third_step(folder: Path) -> bytes:
+def _third_step(name: str, folder: Path) -> bytes:
     from seqwright.recipe import recipe_from
     from seqwright.runs import train
 
-    write_files({path: data for path, data in valid_files(f"run-{RESUMED}").items() if path != STATE}, folder)
+    run, damaged = RESUMED[name]
+    write_files({path: data for path, data in valid_files(f"run-{run}").items() if path not in damaged}, folder)
     with chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        plain = RECIPES[RESUMED][0](Path())
+        plain = RECIPES[run][0](Path())
         plain["training"]["steps"] = 3
-        train(recipe_from(plain, name=RESUMED), Path.cwd())
+        train(recipe_from(plain, name=run), Path.cwd())
     return (folder / "step-000003/model.safetensors").read_bytes()
 
 
@@ -312,7 +327,7 @@ def imported(folder: Path) -> None:
 
 MODELS: dict[str, FileReader] = {
     **{f"run-{name}": FileReader(partial(trained, name), partial(opened, name), builds=True) for name in RECIPES},
-    "resume": FileReader(last_state, resumed, builds=True),
+    **{name: FileReader(partial(last_state, name), partial(resumed, name), builds=True) for name in RESUMED},
     **{
         f"import-{kind}": FileReader(partial(exported, kind), imported, builds=True)
         for kind in ("gpt", "bert", "roberta", "vit")
