@@ -15,9 +15,15 @@ CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("caption_score
 @pytest.mark.parametrize("case", CASES, ids=[f"{len(case['hypotheses'])} images" for case in CASES])
 def test_the_scores_are_those_of_the_code_of_coco(case: dict[str, Any]) -> None:
     found = caption_scores(case["hypotheses"], case["references"])
-    assert set(found) == set(NAMES) == set(case["scores"])
+    assert set(found) == set(NAMES) == {*case["scores"], "exact"}
     for name, value in case["scores"].items():
         assert found[name].value == pytest.approx(100 * value, rel=1e-9, abs=1e-9), name
+
+
+def test_a_caption_is_exact_where_it_is_any_of_its_references() -> None:
+    said, right = [" A dog", "a cat", "a cow"], [["a bird", "a dog "], ["a cat"], ["a dog"]]
+    assert caption_scores(said, right)["exact"].value == pytest.approx(100 / 3)
+    assert caption_scores(said, right, lowercase=True)["exact"].value == pytest.approx(200 / 3)
 
 
 def test_a_caption_that_is_its_reference_among_others_has_the_highest_scores() -> None:

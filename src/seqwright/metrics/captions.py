@@ -19,8 +19,8 @@ from seqwright.errors import DataError
 from seqwright.metrics.significance import Additive, Array, mean_over
 
 LONGEST = 4  # words of an n-gram
-NAMES = ("cider", *(f"bleu_{n}" for n in range(1, LONGEST + 1)), "rouge_l")
-SIGNATURE = "nrefs:{}|case:lc|tok:words|COCO captions"
+COCO = ("cider", *(f"bleu_{n}" for n in range(1, LONGEST + 1)), "rouge_l")
+NAMES = (*COCO, "exact")
 DEVIATION = 6.0  # of the Gaussian by which CIDEr-D punishes another length
 BETA = 1.2  # how much more recall counts in ROUGE-L than precision
 TINY, SMALL = 1e-15, 1e-9  # of COCO's code, which divides by no count of zero with them
@@ -39,8 +39,13 @@ def caption_words(text: str) -> list[str]:
     return WORD.findall(CLITIC.sub(r" \1", text.lower().replace("’", "'")))
 
 
-def caption_scores(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Additive]:
-    """Every score, by `NAMES`, of one caption for each image against those that people wrote of it."""
+def caption_scores(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, lowercase: bool = False
+) -> dict[str, Additive]:
+    """Every score, by `NAMES`, of one caption for each image against those that people wrote of it.
+
+    `exact` is the share of captions that are one of them to the letter, but for spaces around the whole.
+    """
     if not hypotheses or len(hypotheses) != len(references) or not all(references):
         raise DataError(
             f"there are {len(hypotheses)} captions for {len(references)} images, of which {sum(map(bool, references))} "
@@ -51,7 +56,22 @@ def caption_scores(hypotheses: Sequence[str], references: Sequence[Sequence[str]
     sums_NS = np.array([_bleu_sums(words, several) for words, several in zip(said, right, strict=True)])
     bleus = {f"bleu_{n}": Additive(sums_NS, partial(_bleu, longest=n)) for n in range(1, LONGEST + 1)}
     rouge_N = [_rouge(words, several) for words, several in zip(said, right, strict=True)]
-    return {"cider": mean_over(_ciders(said, right)), **bleus, "rouge_l": mean_over(rouge_N)}
+    exact_N = [100.0 * _is_one_of(*both, lowercase) for both in zip(hypotheses, references, strict=True)]
+    every = {"cider": mean_over(_ciders(said, right)), **bleus}
+    return {**every, "rouge_l": mean_over(rouge_N), "exact": mean_over(exact_N)}
+
+
+def signatures(references: Sequence[Sequence[str]], *, lowercase: bool) -> dict[str, str]:
+    """How each score is made."""
+    counts = sorted({len(several) for several in references}) or [0]
+    known = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
+    made = dict.fromkeys(COCO, f"COCO captions|nrefs:{known}|case:lc|tok:words")
+    return {**made, "exact": f"exact|nrefs:{known}|case:{'lc' if lowercase else 'mixed'}|trim:yes"}
+
+
+def _is_one_of(text: str, references: Sequence[str], lowercase: bool) -> bool:
+    one, *others = (each.strip().lower() if lowercase else each.strip() for each in (text, *references))
+    return one in others
 
 
 def grams_of(words: Sequence[str]) -> Grams:
