@@ -29,6 +29,7 @@ from seqwright.found_rates import with_found_rate
 from seqwright.history import History
 from seqwright.inputs.tokenizers import TokenizerSettings
 from seqwright.kinds import TASKS, chosen, task_of
+from seqwright.layers.undrawn import Undrawn
 from seqwright.objectives.objective import Objective
 from seqwright.outputs.text_search import Search
 from seqwright.recipe import Recipe, recipe_from, validated
@@ -355,7 +356,8 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     tensors = files.get("averages") or files["model"]
     with damage_told(folder):
         refuse_larger_model(recipe.model, lambda: model_of(recipe, inputs.sizes()), tensors)
-        model = model_of(recipe, inputs.sizes())
+        with Undrawn():
+            model = model_of(recipe, inputs.sizes())
     load_tensors(model, tensors)
     try:
         device = training_device(recipe.training.device)

@@ -167,6 +167,20 @@ def test_searches_find_the_same(row: Model, settings: DecodingSettings, prefix: 
 
 
 @every_stepper
+@torch.inference_mode()
+def test_it_agrees_in_the_precision_in_which_training_validates(row: Model) -> None:
+    model, twin, batch = made(row)
+    token_B = some_tokens(batch, len(batch.input_BT), 1)[:, 0]
+    with torch.autocast("cpu", torch.bfloat16):
+        state, twins = model.start(batch), twin.start(batch)
+        for _ in range(3):
+            logits_BV, state = model.step(token_B, state)
+            found_BV, twins = twin.step(token_B, twins)
+            assert found_BV.dtype is logits_BV.dtype
+            torch.testing.assert_close(found_BV, logits_BV, rtol=0, atol=0.05)
+
+
+@every_stepper
 def test_the_model_itself_stays_as_it_is(row: Model) -> None:
     model, twin, _ = made(row)
     kinds = PackedLinear, PackedTokens, PreparedAttention

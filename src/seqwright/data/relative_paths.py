@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,4 +74,6 @@ def _each_path(given: Any, moved: Callable[[str], str]) -> Any:
 
 def _is_there(path: Path) -> bool:
     """Whether there is such a file or folder, or an archive that the path leads into."""
-    return path.exists() or any(above.is_file() for above in path.parents)
+    with suppress(OSError):  # no file has a name so long, or none may look
+        return path.exists() or any(above.is_file() for above in path.parents)
+    return False

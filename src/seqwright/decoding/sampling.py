@@ -18,6 +18,7 @@ from seqwright.decoding.searching import ChosenTokens, whole
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered
 from seqwright.errors import SettingError
 
+COLDEST, HOTTEST = 1e-6, 1e6  # temperatures: beyond them quotients of logits are no numbers
 Tell = Callable[[int, int], None]
 """Is told of each token as it is chosen: the number of its row, and the token."""
 Writing = Generator[ChosenTokens, None, list[Hypothesis]]
@@ -119,6 +120,8 @@ def with_temperature(logits_BV: Tensor, temperature: float) -> Tensor:
     """Logits divided by the temperature: above 1 it flattens the model's distribution, below 1 it sharpens it."""
     if temperature <= 0:
         raise SettingError(f"temperature is {temperature}; drawing needs one above 0 (greedy takes the most probable)")
+    if not COLDEST <= temperature <= HOTTEST:
+        raise SettingError(f"temperature is {temperature}; give one from {COLDEST:g} to {HOTTEST:g}")
     return logits_BV / temperature
 
 

@@ -76,8 +76,8 @@ class GridPositions(nn.Module):
 
     def __init__(self, rows: int, columns: int, *, width: int, before: int, deviation: float = DEVIATION) -> None:
         super().__init__()
-        self.before_ND = nn.Parameter(torch.randn(before, width) * deviation) if before else None
-        self.place_YXD = nn.Parameter(torch.randn(rows, columns, width) * deviation)
+        self.before_ND = nn.Parameter(nn.init.normal_(torch.empty(before, width), std=deviation)) if before else None
+        self.place_YXD = nn.Parameter(nn.init.normal_(torch.empty(rows, columns, width), std=deviation))
 
     def forward(self, rows: int, columns: int) -> Tensor:
         """`position_PD` of a grid, row by row, after those of what stands before it."""

@@ -93,7 +93,8 @@ class PackedLinear(nn.Module):
         outputs, inputs = self.weight.shape
         # A text is read once: for a short one packing would not be paid back.
         again = x_BTD.shape[-2] == 1 or x_BTD.ndim == 2 or x_BTD.numel() >= MANY * inputs or "packed" in self.__dict__
-        if x_BTD.numel() * outputs < LARGE or not again or self.packed is None:
+        narrowed = torch.is_autocast_enabled(x_BTD.device.type)  # which knows plain products alone
+        if x_BTD.numel() * outputs < LARGE or not again or narrowed or self.packed is None:
             return linear_map(x_BTD, self.weight, self.bias)
         return product(x_BTD, self.packed, self.bias)
 

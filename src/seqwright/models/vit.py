@@ -204,7 +204,7 @@ class ImagePool(nn.Module):
 
 def _drawn(count: int, width: int) -> nn.Parameter | None:
     """So many learnt vectors, if there are any."""
-    return nn.Parameter(torch.randn(count, width) * DEVIATION) if count else None
+    return nn.Parameter(nn.init.normal_(torch.empty(count, width), std=DEVIATION)) if count else None
 
 
 def _block(settings: ViTSettings, place: int) -> Block:
