@@ -65,7 +65,8 @@ def test_the_first_look_counts_images_and_captions(say: Say) -> None:
 
 
 def test_the_photographs_are_checked_and_drawn_with_their_captions(say: Say) -> None:
-    code, out, err = say("check", "mine.toml", "training.steps=3", "training.epochs=", "--picture", "sheet.png")
+    few = ("training.steps=3", "training.epochs=")
+    code, out, err = say("check", "mine.toml", *SMALL, *few, "--picture", "sheet.png")
     assert code == 0, err
     assert "with 2" in out
     assert "1 image cannot be read: photos/broken.jpg (no image)" in out

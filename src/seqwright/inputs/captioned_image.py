@@ -5,6 +5,7 @@ B batch · N rows · P places of a grid, row by row · C channels
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -13,15 +14,18 @@ import numpy as np
 import torch
 
 from seqwright.batches import Numbers, Rows
+from seqwright.data.decoded_images import UnreadableImageError
 from seqwright.data.image_features import Features, GridFeatures
 from seqwright.data.images import ImageExample
 from seqwright.errors import DataError, SettingError, brief
 from seqwright.inputs import Examples, Input, Picture, Room, Stacked
+from seqwright.inputs.fitted_images import Frame, fitted
 from seqwright.inputs.image import SHOWN, ImageInput, ImageSettings
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.setting_classes import Settings
 
 GRID = "features.json"
+DRAWN = Frame(3, 128, 128)  # an image whose features alone are read
 
 
 class CaptionedImageInput(ImageInput):
@@ -137,6 +141,15 @@ class FeatureInput(Input[ImageExample, Features]):
         """Of the features."""
         assert example.features is not None
         return hashlib.blake2b(example.features.value_YXC.tobytes(), digest_size=8).digest()
+
+    def picture(self, examples: Examples[ImageExample]) -> Picture | None:
+        """Some images at even distances, each with a caption, as far as they are there: only features are read."""
+        every = list(examples)
+        sheet = []
+        for place in np.unique(np.linspace(0, len(every) - 1, SHOWN // 2).round().astype(int)).tolist():
+            with suppress(UnreadableImageError):
+                sheet.append((every[place].target, fitted(every[place].pixels_YXC, DRAWN)))
+        return Picture("captions", {"images": sheet, "augmented": []}) if sheet else None
 
     def part_sentence(self, examples: Examples[ImageExample], rows: Rows[Any]) -> tuple[str, str]:
         """How many images are read, and of what size the features are."""

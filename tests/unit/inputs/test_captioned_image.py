@@ -71,6 +71,17 @@ def test_what_has_no_features_or_others_is_refused_in_a_sentence(featured: Given
         found.encode(Given([other]))
 
 
+def test_of_features_the_images_are_drawn_that_are_there(featured: Given[ImageExample]) -> None:
+    from seqwright.data.image_sources import no_image
+
+    first, second = featured.examples
+    gone = no_image("t.csv:2", "names no image")._replace(features=second.features, captions=("gone",))
+    drawn = learnt(featured).picture(Given([first._replace(captions=("here", "too")), gone]))
+    assert drawn is not None
+    assert [(text, pixels.shape) for text, pixels in drawn.data["images"]] == [("here", (128, 128, 3))]
+    assert learnt(featured).picture(Given([gone])) is None
+
+
 @pytest.mark.parametrize("settings", [{"size": 32}, {"augment": ["blur"]}])
 def test_what_pixels_need_cannot_be_set_for_features(featured: Given[ImageExample], settings: dict[str, Any]) -> None:
     with pytest.raises(SettingError, match=f"input.{next(iter(settings))} is set, but images are read as the features"):
