@@ -50,7 +50,7 @@ from benchmarks.fuzz_files import (
     write_files,
     zipped,
 )
-from benchmarks.fuzz_images import IMAGE_FILES
+from benchmarks.fuzz_images import CAPTIONS, IMAGE_FILES
 
 Read = Callable[[Path], object]
 
@@ -146,6 +146,28 @@ def images_read(train: tuple[str, ...], settings: Mapping[str, Any], folder: Pat
     part = Examples(lambda: data.examples("train"), data.fingerprint("train"), "the train part")
     input = ImageInput.learn(part, ImageSettings(size=5), room=Room())
     input.stack(list(input.encode(part).images.pixels_NYXC))
+    data.remarks()
+
+
+def captions_read(train: tuple[str, ...], settings: Mapping[str, Any], folder: Path) -> None:
+    """Images with captions as a recipe opens them, learnt from, and stacked with the tokens of all captions."""
+    from seqwright.data import cards
+    from seqwright.inputs import Examples
+    from seqwright.inputs.captioned_image import CaptionedImageInput
+    from seqwright.inputs.image import ImageSettings
+    from seqwright.outputs.caption import CaptionOutput, CaptionSettings
+    from seqwright.tasks.wired import Wires
+
+    given = {"train": str(folder / train[0]), **SHARES, **settings}
+    if "features" in given:
+        given["features"] = str(folder / given["features"])
+    kind = "captioned-images"
+    data = cards.opened_data(cards.READERS[kind].settings(**given), kind)
+    part = Examples(lambda: data.examples("train"), data.fingerprint("train"), "the train part")
+    reading = ImageSettings() if "features" in given else ImageSettings(size=5)
+    wires = Wires.learn(CaptionedImageInput, CaptionOutput, part, reading, CaptionSettings())
+    for _ in wires.training_batches(part, tokens=64).once():
+        pass
     data.remarks()
 
 
@@ -346,6 +368,10 @@ READERS: dict[str, FileReader] = {
     **{
         name: FileReader(each.files, partial(images_read, each.train, each.settings))
         for name, each in IMAGE_FILES.items()
+    },
+    **{
+        name: FileReader(each.files, partial(captions_read, each.train, each.settings))
+        for name, each in CAPTIONS.items()
     },
 }
 

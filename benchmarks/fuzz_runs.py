@@ -28,7 +28,7 @@ from benchmarks.fuzz_files import (
     waves,
     write_files,
 )
-from benchmarks.fuzz_images import IMAGE_FILES, pixels
+from benchmarks.fuzz_images import IMAGE_FILES, captions_csv, pixels
 from benchmarks.fuzz_readers import FileReader, valid_files
 
 SMALL = {"width": 8, "heads": 2, "layers": 1, "feed_forward": 16}
@@ -37,12 +37,15 @@ COUNTED = {"ngram", "least-squares"}  # models that do not descend
 Plain = dict[str, Any]
 
 
-def recipe(task: str, content: bytes, ending: str, model: Plain, **sections: Plain) -> Callable[[Path], Plain]:
-    """A recipe over files that stand beside it."""
+def recipe(
+    task: str, content: bytes, ending: str, model: Plain, beside: Files | None = None, **sections: Plain
+) -> Callable[[Path], Plain]:
+    """A recipe over a file that stands beside it, and perhaps others."""
 
     def written(folder: Path) -> Plain:
         path = folder / f"a.{ending}"
         path.write_bytes(content)
+        write_files(beside or {}, folder)
         data = {"train": str(path), "valid": "30%", **sections.get("data", {})}
         plain: Plain = {"task": task, "model": model, **sections, "data": data}
         plain["training"] = {"steps": 2, "save_every": 1, "keep": 2, "tokens": 150, "device": "cpu"}
@@ -192,6 +195,19 @@ RECIPES: dict[str, tuple[Callable[[Path], Plain], Any]] = {
             IMAGE_FILES["images-npz"].files()["a.npz"],
             "npz",
             {"kind": "vit", "patch": 3, "width": 8, "heads": 2, "layers": 1},
+        ),
+        pixels(3),
+    ),
+    "captions": (
+        recipe(
+            "image-captioning",
+            captions_csv()["a.csv"],
+            "csv",
+            {"kind": "captioner", "width": 7, "encoder_width": 4, "encoder_layers": 2},
+            input={"augment": ["shift"]},
+            output={"longest": 17},
+            objective={"kind": "doubly-stochastic"},
+            beside={name: content for name, content in captions_csv().items() if name != "a.csv"},
         ),
         pixels(3),
     ),

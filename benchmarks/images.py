@@ -1,26 +1,31 @@
-"""How well the shipped recipes classify images, each trained from several seeds.
+"""How well the shipped recipes read images, each trained from several seeds.
 
     python -m benchmarks.images digits             digits-vit and digits-cnn, three seeds each, some five minutes
+    python -m benchmarks.images captions-shapes    captions by soft and hard attention and by a Transformer
+    python -m benchmarks.images captions-flickr8k  captions of photographs; --features FILE reads those that
+                                                   `python -m benchmarks.image_features` has written
 
 Each run gets a folder of its own; stopped at any moment, the same command goes on from there. The checkpoint with the
-best validation is tested; nothing is chosen on the test part. Beside them stands a logistic regression over pixels.
+best validation is tested; nothing is chosen on the test part. Beside labels stands a logistic regression over pixels,
+beside captions a constant one, and one human against the others.
 """
 
 import statistics
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from benchmarks import captions
 from benchmarks.record import REPOSITORY, options, record, show
 from seqwright.kinds import task_of
 from seqwright.runs import data_of, open_run, parameters
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 
-FIGURES = {"digits": ("digits-vit", "digits-cnn")}
 QUICK = ("training.epochs=1", "training.warmup=0")
-COLUMNS = ("recipe", "parameters", "valid", "test accuracy", "of each seed", "logistic regression", "seconds")
+LABELS = ("recipe", "parameters", "valid", "test accuracy", "of each seed", "logistic regression", "seconds")
 
 
 def main() -> None:
@@ -28,18 +33,24 @@ def main() -> None:
     parser.add_argument("figure", choices=FIGURES)
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="trainings of each recipe (default: 3)")
     parser.add_argument("--runs", type=Path, default=REPOSITORY / "runs", help="where the run folders are")
+    parser.add_argument("--features", type=Path, metavar="FILE", help="of captions-flickr8k: read these, not pixels")
     given = parser.parse_args()
+    figure, more = FIGURES[given.figure], tuple[str, ...]()
+    if given.features is not None:
+        figure = figure._replace(recipes=("flickr8k-captions",))
+        more = (f"data.features={given.features.resolve()}", "input.size=")
+    named = "" if given.features is None else "-features"
     found: dict[str, list[dict[str, Any]]] = {}
     settings: dict[str, Any] = {}
-    for name in FIGURES[given.figure]:
+    for name in figure.recipes:
         for seed in range(1, 1 + (1 if given.quick else given.seeds)):
-            run = given.runs / f"{name}-seed-{seed}{'-quick' if given.quick else ''}"
-            trained(name, seed, run, *(QUICK if given.quick else ()))
-            found.setdefault(name, []).append(judged(run))
-            settings[name] = tomllib.loads((run / "resolved.toml").read_text(encoding="utf-8"))
-    show(COLUMNS, [row(name, runs) for name, runs in found.items()])
+            run = given.runs / f"{name}{named}-seed-{seed}{'-quick' if given.quick else ''}"
+            trained(name, seed, run, *more, *(QUICK if given.quick else ()))
+            found.setdefault(name + named, []).append(figure.judged(run))
+            settings[name + named] = tomllib.loads((run / "resolved.toml").read_text(encoding="utf-8"))
+    show(figure.columns, figure.rows(found))
     record(
-        f"images-{given.figure}",
+        f"images-{given.figure}{named}",
         __doc__,
         given,
         threads=1,
@@ -83,6 +94,33 @@ def row(name: str, runs: list[dict[str, Any]]) -> list[str]:
     linear = f"{runs[0]['linear_test_accuracy']:.2f}"
     return [name, f"{runs[0]['parameters']:,}", f"{valid:.2f}", f"{test:.2f}", each, linear, f"{seconds:.0f}"]
 
+
+class Figure(NamedTuple):
+    """The recipes of a figure, how a run of them is judged, and the table of what was found."""
+
+    recipes: Sequence[str]
+    judged: Callable[[Path], dict[str, Any]]
+    columns: Sequence[str]
+    rows: Callable[[dict[str, list[dict[str, Any]]]], Sequence[Sequence[str]]]
+
+
+def of_labels(found: dict[str, list[dict[str, Any]]]) -> Sequence[Sequence[str]]:
+    """The table of labels."""
+    return [row(name, runs) for name, runs in found.items()]
+
+
+FIGURES = {
+    "digits": Figure(("digits-vit", "digits-cnn"), judged, LABELS, of_labels),
+    "captions-shapes": Figure(
+        ("shapes-captions", "shapes-captions-hard", "shapes-captions-transformer"),
+        captions.judged_shapes,
+        captions.SHAPES,
+        captions.of_shapes,
+    ),
+    "captions-flickr8k": Figure(
+        ("flickr8k-captions",), captions.judged_photographs, captions.PHOTOGRAPHS, captions.rows_of_photographs
+    ),
+}
 
 if __name__ == "__main__":
     main()

@@ -28,6 +28,7 @@ ALLOWED: dict[str, tuple[dict[str, int], str]] = {
     "interchange/weight_files.py": ({"save_file": 1}, ASIDE),
     "cli/embedding.py": ({"save": 1}, "into a file of `whole_file`"),
     "pictures/__init__.py": ({"savefig": 3}, f"into a file of `whole_file`, or {MEMORY}"),
+    "pictures/caption_maps.py": ({"save": 1}, MEMORY),
     "comparison/page.py": ({"savefig": 1}, MEMORY),
     "cli/table_writing.py": (
         {"TemporaryFile": 1, "save": 1, "GzipFile": 1, "write_table": 1},

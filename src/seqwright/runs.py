@@ -102,9 +102,9 @@ class Run(NamedTuple):
         return evaluation_of(self, part, data, self.search_with(decoding))
 
     @public("run.stream")
-    def stream(self, text: str, **decoding: Any) -> Iterator[str]:
-        """How a language model continues a text, piece by piece, the text itself first."""
-        pieces: Iterator[str] = self.inputs.stream(self.model, text, self.search_with(decoding))
+    def stream(self, given: Any, **decoding: Any) -> Iterator[str]:
+        """What is written for one thing, piece by piece; where a language model continues a text, that text first."""
+        pieces: Iterator[str] = self.inputs.stream(self.model, given, self.search_with(decoding))
         return pieces
 
     @public("run.embed")

@@ -45,6 +45,7 @@ SMALL: dict[str, dict[str, Any]] = {  # by task
     "question-answering": {"data": {"card": "guests", **FEW}, "input": {"tokenizer": "characters"}},
     "series-classification": {"data": {"card": "waveforms", **FEW}},
     "image-classification": {"data": {"card": "digits"}},
+    "image-captioning": {"data": {"card": "shapes", **FEW}, "model": {"width": 8, "encoder_width": 4}},
     "forecasting": {"data": {"card": "waves", "history": 20, **FEW}},
     "vector-to-text": {"data": {"card": "numbers", **FEW}},
 }

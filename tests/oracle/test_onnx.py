@@ -43,6 +43,7 @@ QUICK = {  # beside a Transformer and a GPT that are exported whole
 }
 NUMBERS = {
     "forecasting": "lstm",
+    "image-captioning": "captioner",
     "image-classification": "vit",
     "series-classification": "lstm",
     "vector-to-text": "lstm",

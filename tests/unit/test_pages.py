@@ -143,6 +143,7 @@ EXAMPLES: dict[str, tuple[str, dict[str, Any], int]] = {  # the file, settings t
     "question-answering": ("mine.csv", {"overlap": "keep"}, 2),
     "series-classification": ("mine.csv", {}, 3),
     "image-classification": ("mine.csv", {"bad_rows": "skip"}, 2),  # the images are nowhere
+    "image-captioning": ("mine.csv", {"bad_rows": "skip"}, 2),
     "forecasting": (
         "mine.csv",
         {"history": 4, "horizon": 1, "time": "date"},

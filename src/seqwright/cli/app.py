@@ -154,7 +154,8 @@ def new(
             metavar="TASK",
             help="What to learn: translation, summarization, grapheme-to-phoneme, language-modeling, instruction, "
             "masked-language-modeling, text-classification, text-regression, token-classification, "
-            "question-answering, series-classification, forecasting or vector-to-text.",
+            "question-answering, series-classification, image-classification, image-captioning, forecasting or "
+            "vector-to-text.",
         ),
     ],
     data: Annotated[
@@ -309,8 +310,9 @@ def compare(
 
 
 for verb in (
-    *(using.translate, using.align, using.summarize, using.pronounce, using.reply, using.describe, using.generate),
-    *(using.score, using.prompt, using.fill, using.classify, using.predict, using.tag, using.answer, using.forecast),
+    *(using.translate, using.align, using.summarize, using.pronounce, using.reply, using.describe, using.caption),
+    *(using.generate, using.score, using.prompt, using.fill, using.classify, using.predict, using.tag, using.answer),
+    using.forecast,
     *(using_any.embed, using_any.neighbours, look, using_any.export),
 ):
     app.command(cls=RunVerb)(grouped(verb))

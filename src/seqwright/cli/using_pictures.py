@@ -13,7 +13,7 @@ class LookOptions(Options):
     texts: list[str] | None = argument(
         "TEXT",
         "A text for the model to read, or a sentence to translate; two where it reads pairs, or a question and its "
-        "context; several for --word; or series of numbers.",
+        "context; several for --word; or series of numbers; or the path of an image to write a caption of.",
     )
     file: Path | None = option(
         "FILE", "A file to read instead, plain or .gz; for --surprisal, --word and units.", default=None
@@ -71,8 +71,8 @@ def look(run: RunFolder, *, options: LookOptions) -> None:
     """Draw what happens inside a model as it reads or writes.
 
     Of a Transformer, a GPT or a BERT it shows what attention looks at, of a recurrent model what its units do, of a
-    classifier of series the steps that the label hangs on. Pictures are PNG and SVG, some with an HTML page, and there
-    is something to see in the terminal.
+    classifier of series the steps that the label hangs on, of a captioner where it looks for each word. Pictures are
+    PNG and SVG, some with an HTML page, and there is something to see in the terminal.
 
     Example: seqwright look runs/mine "Ein Hund schläft." --beam 5 --beam-tree
 
@@ -85,6 +85,8 @@ def look(run: RunFolder, *, options: LookOptions) -> None:
     Example: seqwright look runs/mine "To be or not to be" --lens
 
     Example: seqwright look runs/mine --file book.txt --rule quotes
+
+    Example: seqwright look runs/captions photo.jpg --beam 3
 
     Example: seqwright look runs/names-rnn --with runs/names-lstm --gradients
     """

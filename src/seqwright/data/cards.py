@@ -62,6 +62,13 @@ READERS = {
         "labelled series", "labelled_series.LabelledSeriesFiles", (), ("label", "fold_labels", "decimal", *WRITTEN)
     ),
     "labelled-images": Reader("labelled images", "image_files.ImageFiles", (), ("image", "label", "images", *WRITTEN)),
+    "captioned-images": Reader(
+        "images with captions",
+        "captioned_files.CaptionedFiles",
+        ("features",),
+        ("image", "caption", "images", "captions", "features", *WRITTEN),
+    ),
+    "scenes": Reader("images with labels and captions"),
     "described": Reader(
         "texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns", "decimal", *WRITTEN)
     ),

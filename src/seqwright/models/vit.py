@@ -166,6 +166,10 @@ class ViT(nn.Module):
         """As the settings say."""
         return ImagePool(self.settings)
 
+    def grid(self, rows: int, columns: int) -> tuple[int, int]:
+        """How many rows and columns of patches it makes of an image."""
+        return self.patches.grid(rows, columns)
+
     def depths(self) -> dict[str, int]:
         """The embeddings lie below all blocks."""
         below = dict.fromkeys(("patches", "class_ND", "register_ND", "positions"), 0)
