@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import struct
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -97,6 +98,45 @@ def table() -> Files:
     return {"a.csv": lines(["image,label", *(f"{name},{name[:3]}" for name in files)]), **files}
 
 
+def captions_csv() -> Files:
+    """A table with several captions of each image."""
+    files = folders("GIF")
+    rows = [f"{name},a {name[:3]} {turn}" for turn in ("sits", "runs") for name in files]
+    return {"a.csv": lines(["image,caption", *rows]), **files}
+
+
+def captions_jsonl() -> Files:
+    """The same as objects, each with a list."""
+    files = folders("PNG")
+    rows = [json.dumps({"path": name, "captions": [f"a {name[:3]}", f"it is {name}"]}) for name in files]
+    return {"a.jsonl": lines(rows), **files}
+
+
+def captions_apart() -> Files:
+    """A list of images, and their captions in a table of their own, both as Flickr8k has them."""
+    files = folders("WEBP")
+    captions = [f"{name[:-5]}.jpg#{turn}\ta {name[:3]} {turn} ." for name in files for turn in range(2)]
+    listed = [f"{name[:-5]}.jpg" for name in files]
+    return {"a.txt": lines(listed), "b.txt.gz": gzip.compress(lines(captions), mtime=0), **files}
+
+
+def captions_of_features() -> Files:
+    """A table, and features in place of the pixels."""
+    from safetensors.numpy import save
+
+    grids = {f"{n}": np.random.default_rng(n).standard_normal((2, 3, 4)).astype(np.float32) for n in range(COUNT)}
+    return {
+        "a.csv": lines(["image,caption", *(f"{n}.png,text {n}" for n in range(COUNT))]),
+        "f.safetensors": save(grids),
+    }
+
+
+CAPTIONS: dict[str, ImageFile] = {
+    "captions-csv": ImageFile(captions_csv, ("a.csv",), {}),
+    "captions-jsonl": ImageFile(captions_jsonl, ("a.jsonl",), {"bad_rows": "skip"}),
+    "captions-apart": ImageFile(captions_apart, ("a.txt",), {"captions": "b.txt.gz", "image": 1}),
+    "captions-features": ImageFile(captions_of_features, ("a.csv",), {"features": "f.safetensors"}),
+}
 IMAGE_FILES: dict[str, ImageFile] = {
     **{
         f"images-{form.lower()}": ImageFile(partial(folders, form), (".",), {})

@@ -51,7 +51,7 @@ from benchmarks.fuzz_files import (
     zipped,
 )
 from benchmarks.fuzz_films import FILM_FILES
-from benchmarks.fuzz_images import IMAGE_FILES
+from benchmarks.fuzz_images import CAPTIONS, IMAGE_FILES
 
 Read = Callable[[Path], object]
 
@@ -169,6 +169,28 @@ def films_read(train: tuple[str, ...], settings: Mapping[str, Any], folder: Path
     if any(example.places for example in part):
         output = PlacesOutput.learn(part, None, input)
         output.encode(part, rows)
+    data.remarks()
+
+
+def captions_read(train: tuple[str, ...], settings: Mapping[str, Any], folder: Path) -> None:
+    """Images with captions as a recipe opens them, learnt from, and stacked with the tokens of all captions."""
+    from seqwright.data import cards
+    from seqwright.inputs import Examples
+    from seqwright.inputs.captioned_image import CaptionedImageInput
+    from seqwright.inputs.image import ImageSettings
+    from seqwright.outputs.caption import CaptionOutput, CaptionSettings
+    from seqwright.tasks.wired import Wires
+
+    given = {"train": str(folder / train[0]), **SHARES, **settings}
+    if "features" in given:
+        given["features"] = str(folder / given["features"])
+    kind = "captioned-images"
+    data = cards.opened_data(cards.READERS[kind].settings(**given), kind)
+    part = Examples(lambda: data.examples("train"), data.fingerprint("train"), "the train part")
+    reading = ImageSettings() if "features" in given else ImageSettings(size=5)
+    wires = Wires.learn(CaptionedImageInput, CaptionOutput, part, reading, CaptionSettings())
+    for _ in wires.training_batches(part, tokens=64).once():
+        pass
     data.remarks()
 
 
@@ -373,6 +395,10 @@ READERS: dict[str, FileReader] = {
     **{
         name: FileReader(each.files, partial(films_read, each.train, each.settings))
         for name, each in FILM_FILES.items()
+    },
+    **{
+        name: FileReader(each.files, partial(captions_read, each.train, each.settings))
+        for name, each in CAPTIONS.items()
     },
 }
 

@@ -28,23 +28,29 @@ from benchmarks.fuzz_files import (
     waves,
     write_files,
 )
+from benchmarks.fuzz_images import IMAGE_FILES, captions_csv, pixels
 from benchmarks.fuzz_readers import FileReader, valid_files
 
 SMALL = {"width": 8, "heads": 2, "layers": 1, "feed_forward": 16}
 READING = {"width": 7, "embedding": 5}
+COUNTED = {"ngram", "least-squares"}  # models that do not descend
 Plain = dict[str, Any]
 
 
-def recipe(task: str, content: bytes, ending: str, model: Plain, **sections: Plain) -> Callable[[Path], Plain]:
-    """A recipe over files that stand beside it."""
+def recipe(
+    task: str, content: bytes, ending: str, model: Plain, beside: Files | None = None, **sections: Plain
+) -> Callable[[Path], Plain]:
+    """A recipe over a file that stands beside it, and perhaps others."""
 
     def written(folder: Path) -> Plain:
         path = folder / f"a.{ending}"
         path.write_bytes(content)
+        write_files(beside or {}, folder)
         data = {"train": str(path), "valid": "30%", **sections.get("data", {})}
         plain: Plain = {"task": task, "model": model, **sections, "data": data}
         plain["training"] = {"steps": 2, "save_every": 1, "keep": 2, "tokens": 150, "device": "cpu"}
-        plain["training"] |= {"warmup": 0, "schedule": "constant"} if model["kind"] != "ngram" else {}
+        plain["training"] |= {"warmup": 0, "schedule": "constant"} if model["kind"] not in COUNTED else {}
+        plain["training"] |= sections.get("training", {})
         return plain
 
     return written
@@ -76,6 +82,17 @@ RECIPES: dict[str, tuple[Callable[[Path], Plain], Any]] = {
             "txt",
             {"kind": "gpt", **SMALL, "context": 30},
             input={"tokenizer": "bpe", "vocabulary": 60, "rows": "documents", "longest": 29},
+        ),
+        "red",
+    ),
+    "stream": (  # with a state that is carried, and averages
+        recipe(
+            "language-modeling",
+            lines(TEXTS),
+            "txt",
+            {"kind": "lstm", "width": 7},
+            input={"tokenizer": "characters"},
+            training={"average": "ema"},
         ),
         "red",
     ),
@@ -151,6 +168,49 @@ RECIPES: dict[str, tuple[Callable[[Path], Plain], Any]] = {
         None,
     ),
     "series-labels": (recipe("series-classification", UCR, "tsv", {"kind": "lstm", **READING}), (0.1, 0.5, -0.2)),
+    "instruction": (
+        recipe(
+            "instruction",
+            lines(f"{text}\t{text[::-1]}" for text in TEXTS),
+            "tsv",
+            {"kind": "gpt", **SMALL, "context": 29},
+            input={"tokenizer": "words", "longest": 11},
+            objective={"kind": "answer-only"},
+        ),
+        "red cat",
+    ),
+    "least-squares": (
+        recipe(
+            "forecasting",
+            waves(),
+            "csv",
+            {"kind": "least-squares"},
+            data={"valid": 7, "history": 3, "horizon": 2, "time": "date"},
+        ),
+        None,
+    ),
+    "images": (
+        recipe(
+            "image-classification",
+            IMAGE_FILES["images-npz"].files()["a.npz"],
+            "npz",
+            {"kind": "vit", "patch": 3, "width": 8, "heads": 2, "layers": 1},
+        ),
+        pixels(3),
+    ),
+    "captions": (
+        recipe(
+            "image-captioning",
+            captions_csv()["a.csv"],
+            "csv",
+            {"kind": "captioner", "width": 7, "encoder_width": 4, "encoder_layers": 2},
+            input={"augment": ["shift"]},
+            output={"longest": 17},
+            objective={"kind": "doubly-stochastic"},
+            beside={name: content for name, content in captions_csv().items() if name != "a.csv"},
+        ),
+        pixels(3),
+    ),
     "vectors": (
         recipe(
             "vector-to-text",
@@ -179,9 +239,12 @@ def trained(name: str) -> Files:
         warnings.simplefilter("ignore")
         plain = RECIPES[name][0](Path())
         run = train(recipe_from(plain, name=name), Path("run"), text=json.dumps(plain["task"]))
+        from seqwright.inputs.dictionary import save_dictionary
         from seqwright.model_card import write_card
 
         write_card(run)
+        if name == "translation":
+            save_dictionary([("cat", "tac", 3), ("red", "der", 2)], run.folder / "output")
         return contents(run.folder)
 
 
@@ -199,37 +262,49 @@ def opened(name: str, folder: Path) -> None:
             run(RECIPES[name][1])
 
 
-RESUMED, STATE = "classification", "step-000002/state.json"
+LEARNT_STEP = "step-000002"
+RESUMED = {  # the run, and what of it is damaged before it is trained for a third step
+    "resume-state": ("classification", (f"{LEARNT_STEP}/state.json",)),
+    "resume-checkpoint": (
+        "stream",
+        (
+            *(f"{LEARNT_STEP}/{kind}.safetensors" for kind in ("model", "optimizer", "averages", "carry")),
+            *("last", "best", "journal.jsonl", "pace.jsonl"),
+        ),
+    ),
+}
 
 
-def last_state() -> Files:
-    """What the last checkpoint of a run says of itself."""
-    return {STATE: valid_files(f"run-{RESUMED}")[STATE]}
+def last_state(name: str) -> Files:
+    """What a run resumes from."""
+    run, damaged = RESUMED[name]
+    return {path: valid_files(f"run-{run}")[path] for path in damaged}
 
 
-def resumed(folder: Path) -> None:
+def resumed(name: str, folder: Path) -> None:
     """Train such a run for a third step: it ends in the weights of one that nothing is wrong with."""
-    if _third_step(folder) != _third_step_of_whole():
+    if _third_step(name, folder) != _third_step_of_whole(name):
         raise AssertionError("it was resumed to other weights")
 
 
 @cache
-def _third_step_of_whole() -> bytes:
+def _third_step_of_whole(name: str) -> bytes:
     with TemporaryDirectory() as home:
-        write_files(last_state(), Path(home))
-        return _third_step(Path(home))
+        write_files(last_state(name), Path(home))
+        return _third_step(name, Path(home))
 
 
-def _third_step(folder: Path) -> bytes:
+def _third_step(name: str, folder: Path) -> bytes:
     from seqwright.recipe import recipe_from
     from seqwright.runs import train
 
-    write_files({path: data for path, data in valid_files(f"run-{RESUMED}").items() if path != STATE}, folder)
+    run, damaged = RESUMED[name]
+    write_files({path: data for path, data in valid_files(f"run-{run}").items() if path not in damaged}, folder)
     with chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        plain = RECIPES[RESUMED][0](Path())
+        plain = RECIPES[run][0](Path())
         plain["training"]["steps"] = 3
-        train(recipe_from(plain, name=RESUMED), Path.cwd())
+        train(recipe_from(plain, name=run), Path.cwd())
     return (folder / "step-000003/model.safetensors").read_bytes()
 
 
@@ -239,18 +314,21 @@ def exported(kind: str) -> Files:
     from seqwright.recipe import recipe_from
     from seqwright.runs import train
 
+    with TemporaryDirectory() as home, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = (RECIPES["images"][0] if kind == "vit" else language_recipe(kind))(Path(home))
+        run = train(recipe_from(plain, name=kind), Path(home) / "run")
+        FORMATS["hf"].write(run, Path(home) / "hf", None)
+        return contents(Path(home) / "hf")
+
+
+def language_recipe(kind: str) -> Callable[[Path], Plain]:
+    """A recipe of a model of a text, for the exchange."""
     causal = kind == "gpt"
     rows = {"rows": "documents", "longest": 12} if causal else {"rows": "full-sentences", "longest": 12}
     task = "language-modeling" if causal else "masked-language-modeling"
     model = {"kind": kind, **SMALL, "context": 13} | ({} if causal else {"pooler": False})
-    with TemporaryDirectory() as home, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        plain = recipe(task, lines(TEXTS), "txt", model, input={"tokenizer": "bpe", "vocabulary": 60, **rows})(
-            Path(home)
-        )
-        run = train(recipe_from(plain, name=kind), Path(home) / "run")
-        FORMATS["hf"].write(run, Path(home) / "hf", None)
-        return contents(Path(home) / "hf")
+    return recipe(task, lines(TEXTS), "txt", model, input={"tokenizer": "bpe", "vocabulary": 60, **rows})
 
 
 def imported(folder: Path) -> None:
@@ -265,9 +343,9 @@ def imported(folder: Path) -> None:
 
 MODELS: dict[str, FileReader] = {
     **{f"run-{name}": FileReader(partial(trained, name), partial(opened, name), builds=True) for name in RECIPES},
-    "resume": FileReader(last_state, resumed, builds=True),
+    **{name: FileReader(partial(last_state, name), partial(resumed, name), builds=True) for name in RESUMED},
     **{
         f"import-{kind}": FileReader(partial(exported, kind), imported, builds=True)
-        for kind in ("gpt", "bert", "roberta")
+        for kind in ("gpt", "bert", "roberta", "vit")
     },
 }

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from seqwright.batches.captioned import Captioned
 from seqwright.batches.described import Described
 from seqwright.batches.labelled import Labelled, labelled
 from seqwright.batches.masked import Masked
@@ -67,6 +68,13 @@ def some_described() -> Described:
     draw = torch.Generator().manual_seed(1)
     rows = [torch.randint(4, V, (length,), generator=draw).numpy() for length in (6, 2, 4)]
     return Described(torch.randn(3, 5, generator=draw), **decoder_rows(rows, 3, begin=BEGIN, end=END))
+
+
+def some_captioned() -> Captioned:
+    """Two channels, 5 rows and 7 columns, which patches of 2 do not tile."""
+    draw = torch.Generator().manual_seed(1)
+    rows = [torch.randint(4, V, (length,), generator=draw).numpy() for length in (6, 2, 4)]
+    return Captioned(torch.randn(3, 2, 5, 7, generator=draw), **decoder_rows(rows, 3, begin=BEGIN, end=END))
 
 
 def some_windows() -> Series:
@@ -187,6 +195,8 @@ TRANSLATION = (PAIR_SIZES, some_pairs)
 FORECAST = ({"channels": 2, "horizon": 3, "history": 7}, some_windows)
 CLASSES = {"vocabulary": V, "classes": C}
 FILM_READER = RECURRENT | {"frame_width": 4, "frame_stages": 2}
+CAPTIONS = ({"channels": 2, "rows": 5, "columns": 7, "vocabulary": V}, some_captioned)
+LOOKS = {"encoder_width": 4, "encoder_layers": 2, "dropout": 0.1}
 IMAGES = ({"channels": 2, "rows": 5, "columns": 7, "classes": C}, labelled_images)
 # By the name of the model's class; where that is a head, by its settings too.
 SMALL: dict[str, Small] = {
@@ -213,6 +223,15 @@ SMALL: dict[str, Small] = {
             "gru": {"layers": 3, "residual": True},
             "lstm": {"embedding": 5, "layers": 2, "fed": False},
         },
+    ),
+    "captioner": Small(
+        *CAPTIONS,
+        LOOKS | {"width": 7, "embedding": 5},
+        {"hard-captioner": {"encoder": "resnet", "encoder_layers": 20}},
+    ),
+    "transformer_captioner": Small(
+        *CAPTIONS,
+        LOOKS | {"encoder_width": 6, "patch": 2, "patch_heads": 2, "width": 8, "heads": 2, "feed_forward": 13},
     ),
     "LeastSquaresForecaster": Small(*FORECAST, {}),
     "DenseForecaster": Small(*FORECAST, {}),

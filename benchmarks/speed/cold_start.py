@@ -47,15 +47,8 @@ assert len(model.generate(tokens_BS, max_new_tokens=20, min_new_tokens=20, num_b
 def seqwright(settings: dict[str, Any]) -> Turns:
     """The command."""
     run = our_run(settings)
-    words = [
-        "-m",
-        "seqwright",
-        "translate",
-        run,
-        SENTENCE,
-        f"decoding.longest={LONGEST}",
-        f"decoding.shortest={LONGEST}",
-    ]
+    options = ["--longest", str(LONGEST), "--shortest", str(LONGEST)]
+    words = ["-m", "seqwright", "translate", run, SENTENCE, *options]
     return {MEASURE: lambda: process([sys.executable, *words])}
 
 

@@ -29,6 +29,11 @@ def bfloat16(settings: dict[str, Any]) -> Turns:
     return _ours(settings, "bfloat16")
 
 
+def int8(settings: dict[str, Any]) -> Turns:
+    """The same with products rounded to int8, whose weights are a quarter of the bytes of the limit."""
+    return _ours(settings, "int8")
+
+
 def _ours(settings: dict[str, Any], precision: Any) -> Turns:
     import torch
 
@@ -135,8 +140,17 @@ def model_of(settings: Settings) -> Any:
     return LanguageModel(GPT(size, vocabulary=settings["vocabulary"])).eval()
 
 
+def without_int8(settings: Settings) -> str | None:
+    """Why int8 is not measured, if it is not."""
+    import torch
+
+    from seqwright.devices import computes_int8
+
+    return None if computes_int8(torch.device("cpu")) else "there are no kernels for int8 on this processor"
+
+
 def limit(settings: Settings, measure: str) -> Limit:
-    """Every weight in a matrix product is read for each token, or for the tokens of all prompts together."""
+    """Every weight in a matrix product, of four bytes, is read for each token, or for those of all prompts together."""
     size = settings["model"]
     weights = 12 * size["layers"] * size["width"] ** 2 + settings["vocabulary"] * size["width"]
     return Limit("memory", 4 * weights / BATCHES[measure])
@@ -156,6 +170,7 @@ QUESTION = Question(
         Contestant(OURS, seqwright),
         Contestant("transformers", transformers, TRANSFORMERS, ("torch", "transformers")),
         Contestant(f"{OURS}, bfloat16", bfloat16, absent=without_bfloat16),
+        Contestant(f"{OURS}, int8", int8, absent=without_int8),
         Contestant(UNCACHED, without_cache),
     ),
     full={

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
-
 from seqwright import __version__
 from seqwright.cache import kept_folder
 from seqwright.data.files import content_hash
 from seqwright.interchange.pretrained import CONFIG, Found, read_pretrained
 from seqwright.interchange.weight_files import weight_files
+from seqwright.layers.undrawn import Undrawn, without_memory
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of, write_run
 from seqwright.training.weights import load_tensors, unique_tensors
@@ -31,11 +30,12 @@ def converted(found: Found, origin: str, folder: Path, card: Callable[[Run], str
     """A run of what was read, in place of one that may be in the folder; `origin` is what the card calls its source."""
     recipe = recipe_from(found.recipe(origin), name=folder.name)
     inputs = found.inputs(recipe.input)
-    with torch.device("meta"):  # shapes without memory: a config may say anything
+    with without_memory():  # shapes without memory: a config may say anything
         planned = model_of(recipe, inputs.sizes())
     shapes = {name: tensor.shape for name, tensor in unique_tensors(planned).items()}
     tensors = found.names.ours(found.tensors, shapes, origin)
-    model = model_of(recipe, inputs.sizes())
+    with Undrawn():
+        model = model_of(recipe, inputs.sizes())
     load_tensors(model, tensors)
     return Converted(write_run(recipe, folder, inputs, model, card), found.remarks())
 

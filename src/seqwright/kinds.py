@@ -141,7 +141,7 @@ TASKS = {
         new="series labels",
     ),
     "image-classification": TaskKind(
-        ("labelled-images",),
+        ("labelled-images", "scenes"),
         {"model": "vit", "objective": "labels"},
         verbs=("classify",),
         input="image.ImageInput",
@@ -166,6 +166,15 @@ TASKS = {
         output="places.PlacesOutput",
         shown=("place_error", "within_half", "loss"),
         new="film places",
+    ),
+    "image-captioning": TaskKind(
+        ("captioned-images", "scenes"),
+        {"model": "captioner", "objective": "next-token"},
+        verbs=("caption",),
+        input="captioned_image.CaptionedImageInput",
+        output="caption.CaptionOutput",
+        shown=("cider", "bleu_4", "rouge_l", "exact"),
+        new="captions",
     ),
     "forecasting": TaskKind(
         ("series",),
@@ -216,8 +225,10 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         for kind in dict.fromkeys(model.kind for model in MODELS)
     },
     "objective": {
-        "next-token": _for("translation language-modeling vector-to-text", "next_token", "NextToken"),
+        "next-token": _for("translation language-modeling vector-to-text image-captioning", "next_token", "NextToken"),
         "balanced-next-token": _for("translation language-modeling", "balanced_next_token", "BalancedNextToken"),
+        "doubly-stochastic": _for("image-captioning", "doubly_stochastic", "DoublyStochastic"),
+        "reinforce": _for("image-captioning", "reinforce", "Reinforce"),
         "answer-only": _for("instruction", "answer", "AnswerOnly"),
         "labels": _for(LABELS, "labels", "Labels"),
         "r-drop": _for(LABELS, "r_drop", "RDrop"),

@@ -36,6 +36,7 @@ LINEAGE = (
     Member(2014, "RNN encoder-decoder", "Cho et al. 2014", "GRU"),
     Member(2014, "Seq2seq", "Sutskever et al. 2014", "LSTM"),
     Member(2015, "Attentional RNN", "Bahdanau et al. 2015", "Seq2seq"),
+    Member(2015, "Show, attend and tell", "Xu et al. 2015", "Attentional RNN"),
     Member(2016, "GNMT", "Wu et al. 2016", "Attentional RNN"),
     Member(2016, "Deep-Att", "Zhou et al. 2016", "Attentional RNN"),
     Member(2016, "ByteNet", "Kalchbrenner et al. 2016", "Seq2seq"),
@@ -116,6 +117,8 @@ CNN_CLASSIFIER = (HEADED, "pooled_model", "CNNClassifierSettings", GRADIENT)
 RESNET_CLASSIFIER = (HEADED, "pooled_model", "ResNetClassifierSettings", GRADIENT)
 FILM_CLASSIFIER = (HEADED, "pooled_model", "FilmClassifierSettings", READING)
 FILM_TRACKER = (HEADED, "token_model", "FilmReadingSettings", READING)
+CAPTIONER = ("seqwright.models.captioner", "captioner")
+TRANSFORMER_CAPTIONER = (CAPTIONER[0], "transformer_captioner", "TransformerCaptionerSettings", LEARNT)
 LEAST_SQUARES = ("seqwright.models.least_squares", "LeastSquaresForecaster", "LeastSquaresSettings")
 RNN_FORECASTER = (FORECASTERS, "RecurrentForecaster", "RecurrentForecasterSettings")
 MODELS = (
@@ -173,6 +176,9 @@ MODELS = (
     Model("Deep-Att", "deep-att", "translation", *DEEP_ATT, LEARNT),
     Model("Mixture of experts", "moe-lstm", "language-modeling", *MOE_LSTM, LEARNT),
     Model("Transformer", "transformer", "translation", *TRANSFORMER, LEARNT),
+    Model("Show, attend and tell", "captioner", "image-captioning", *CAPTIONER, "CaptionerSettings", LEARNT),
+    Model("Show, attend and tell", "hard-captioner", "image-captioning", *CAPTIONER, "HardCaptionerSettings", LEARNT),
+    Model("Transformer", "transformer", "image-captioning", *TRANSFORMER_CAPTIONER),
     Model("GShard", "moe-transformer", "translation", *MOE_TRANSFORMER, LEARNT),
     Model("GPT-2", "gpt", "language-modeling", *GPT, LEARNT | {"windows", "packs"}),
     Model("GPT-2", "gpt", "instruction", *GPT, LEARNT),

@@ -29,6 +29,7 @@ from seqwright.found_rates import with_found_rate
 from seqwright.history import History
 from seqwright.inputs.tokenizers import TokenizerSettings
 from seqwright.kinds import TASKS, chosen, task_of
+from seqwright.layers.undrawn import Undrawn
 from seqwright.objectives.objective import Objective
 from seqwright.outputs.text_search import Search
 from seqwright.recipe import Recipe, recipe_from, validated
@@ -101,9 +102,9 @@ class Run(NamedTuple):
         return evaluation_of(self, part, data, self.search_with(decoding))
 
     @public("run.stream")
-    def stream(self, text: str, **decoding: Any) -> Iterator[str]:
-        """How a language model continues a text, piece by piece, the text itself first."""
-        pieces: Iterator[str] = self.inputs.stream(self.model, text, self.search_with(decoding))
+    def stream(self, given: Any, **decoding: Any) -> Iterator[str]:
+        """What is written for one thing, piece by piece; where a language model continues a text, that text first."""
+        pieces: Iterator[str] = self.inputs.stream(self.model, given, self.search_with(decoding))
         return pieces
 
     @public("run.embed")
@@ -355,7 +356,8 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     tensors = files.get("averages") or files["model"]
     with damage_told(folder):
         refuse_larger_model(recipe.model, lambda: model_of(recipe, inputs.sizes()), tensors)
-        model = model_of(recipe, inputs.sizes())
+        with Undrawn():
+            model = model_of(recipe, inputs.sizes())
     load_tensors(model, tensors)
     try:
         device = training_device(recipe.training.device)

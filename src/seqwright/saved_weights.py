@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import BaseModel
 from torch import Tensor, nn
 
 from seqwright.data.imported import ImportedSettings
 from seqwright.errors import RunError
 from seqwright.inputs.text import reads_pairs
+from seqwright.layers.undrawn import without_memory
 from seqwright.recipe import Recipe
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
 
@@ -76,7 +76,7 @@ def refuse_larger_model(settings: BaseModel, build: Callable[[], nn.Module], ten
     What of its size comes from the input, such as positions of a huge image, no setting tells.
     """
     refuse_larger_sizes(settings, tensors)
-    with torch.device("meta"):
+    with without_memory():
         planned = sum(parameter.numel() for parameter in build().parameters())
     if planned > sum(tensor.numel() for tensor in tensors.values()):
         raise ValueError(f"a model of {planned:,} numbers is larger than its checkpoint")

@@ -318,8 +318,9 @@ def test_rounded_to_bfloat16_it_says_nearly_the_same_and_leaves_the_model_alone(
 
 
 @those_that("steps")
+@pytest.mark.parametrize("narrowed", [False, True], ids=["alone", "where training validates in bfloat16"])
 @torch.inference_mode()
-def test_in_int8_it_says_nearly_the_same_and_leaves_the_model_alone(row: Model) -> None:
+def test_in_int8_it_says_nearly_the_same_and_leaves_the_model_alone(row: Model, narrowed: bool) -> None:
     model, batch = small(row), example(row)
     if not computes_int8(torch.device("cpu")):
         pytest.skip("no kernels for int8 here")
@@ -334,13 +335,13 @@ def test_in_int8_it_says_nearly_the_same_and_leaves_the_model_alone(row: Model) 
         products.append(weight)
         return product(weight, x)
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, torch.autocast("cpu", torch.bfloat16, enabled=narrowed):
         patch.setattr(Int8Weight, "product", heard)
         state, exact = rounded.start(batch), model.start(batch)
         for token_B in full_rows(batch).unbind(1):
             logits_BV, state = rounded.step(token_B, state)
             target_BV, exact = model.step(token_B, exact)
-            close(logits_BV, target_BV, by=0.1 * max(1.0, float(target_BV.abs().max())))
+            close(logits_BV.float(), target_BV.float(), by=0.1 * max(1.0, float(target_BV.abs().max())))
     assert products  # or nothing was rounded
     assert all(map(torch.equal, before, model.parameters()))
 

@@ -47,6 +47,7 @@ SMALL: dict[str, dict[str, Any]] = {  # by task
     "image-classification": {"data": {"card": "digits"}},
     "film-classification": {"data": {"card": "dots"}},
     "film-tracking": {"data": {"card": "dots"}},
+    "image-captioning": {"data": {"card": "shapes", **FEW}, "model": {"width": 8, "encoder_width": 4}},
     "forecasting": {"data": {"card": "waves", "history": 20, **FEW}},
     "vector-to-text": {"data": {"card": "numbers", **FEW}},
 }

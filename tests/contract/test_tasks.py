@@ -144,6 +144,15 @@ def test_an_ensemble_of_a_run_with_itself_predicts_the_same(tiny: Tiny, run: Any
         assert numbers_in(one) == pytest.approx(numbers_in(other), abs=1e-4)
 
 
+@every("streamed")
+def test_what_is_streamed_is_what_a_call_writes(tiny: Tiny, run: Any) -> None:
+    if not run.output.decodes:  # language models have a test of their own
+        return
+    for example in wing.examples_of(run, "valid")[:5]:
+        for decoding in ({}, {"beam": 3}):
+            assert "".join(run.stream(example, **decoding)) == run(example, **decoding).text
+
+
 # ---------------------------------------------------------------------------------------------------- one row
 
 

@@ -31,8 +31,9 @@ ADDED = {
     "answer": (("question", "context"), ("answer", "probability", "begin", "end")),
     "describe": (("size", "age"), ("text",)),
     "track": (("film",), ("places",)),
+    "caption": (("image",), ("caption",)),
 }
-WRITE = {"translate", "summarize", "pronounce", "reply", "describe"}
+WRITE = {"translate", "summarize", "pronounce", "reply", "describe", "caption"}
 TABLES = [tiny for tiny in TINY if tiny.verb[0] in ADDED and tiny.name != "series-classification"]
 VALUES = {
     "image": "images/test-1.pgm",

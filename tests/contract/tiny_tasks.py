@@ -165,6 +165,19 @@ def films() -> dict[str, str]:
     return files
 
 
+def captions() -> dict[str, str]:
+    """A table of images for each part, each with a caption in one row and another in a second, and the images."""
+    files = {"large.pgm": "P2 90000 90000 255\n1 2 3\n"}
+    for part in PARTS:
+        rows = ["image,caption"]
+        for number, words in enumerate(phrases(part)):
+            content, shown = drawn(words)
+            files[f"images/{part}-{number}.pgm"] = content
+            rows += [f"images/{part}-{number}.pgm,{text}" for text in (f"a {shown} bar", f"it is {shown} {words[0]}")]
+        files[f"{part}.csv"] = "".join(f"{row}\n" for row in rows)
+    return files
+
+
 LONG = line(WORDS * 9)
 TRANSLATION = tables("tsv", lambda words: f"{line(words)}\t{line(word[::-1] for word in words)}")
 LABELLED = tables("tsv", lambda words: f"{line(words)}\t{label(words)}", "text\tlabel\n")
@@ -410,6 +423,38 @@ TINY = (
             new="train.csv",
         )
         for task, verb in (("film-classification", "classify"), ("film-tracking", "track"))
+    ),
+    Tiny(
+        "image-captioning",
+        "image-captioning",
+        captions(),
+        f'task = "image-captioning"\n[data]\n{FILES.format("csv")}\n[input]\naugment = ["shift", "blur"]\n'
+        "[output]\nlongest = 17\n"
+        '[model]\nkind = "captioner"\nencoder_width = 4\nencoder_layers = 2\nwidth = 8\ndropout = 0.1\n'
+        '[objective]\nkind = "doubly-stochastic"\neven = 0.1',
+        ("caption", "RUN", "images/test-1.pgm"),
+        ("caption", "RUN", ""),
+        ("caption", "RUN", "large.pgm"),
+        ("caption", "RUN", "nowhere.png"),
+        "67,108,864",
+        look=("look", "RUN", "images/test-1.pgm"),
+        strange=("nowhere.png",),
+        new="train.csv",
+    ),
+    Tiny(
+        "hard-captions",
+        "image-captioning",
+        captions(),
+        f'task = "image-captioning"\n[data]\n{FILES.format("csv")}\n[output]\nlongest = 17\n'
+        '[model]\nkind = "hard-captioner"\nencoder_width = 4\nencoder_layers = 2\nwidth = 8\ndropout = 0.1\n'
+        '[objective]\nkind = "reinforce"',
+        ("caption", "RUN", "images/test-1.pgm"),
+        ("caption", "RUN", ""),
+        ("caption", "RUN", "large.pgm"),
+        ("caption", "RUN", "nowhere.png"),
+        "67,108,864",
+        look=("look", "RUN", "images/test-1.pgm"),
+        strange=("nowhere.png",),
     ),
     Tiny(
         "forecasting",

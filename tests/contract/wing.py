@@ -192,6 +192,8 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
             return [tuple(np.round(values[real].flatten().tolist(), 4).tolist()) for values, real in pairs]
         case "image-classification":
             return [tuple(np.round(pixels.flatten().tolist(), 4).tolist()) for pixels in batch.input_B]
+        case "image-captioning":
+            return [tuple(np.round(pixels.flatten().tolist(), 4).tolist()) for pixels in batch.image_B]
         case "masked-language-modeling" | "text-classification" | "text-regression":
             return _rows(batch.input_B, batch.real_BT, run, batch.segment_BT)
         case _:
@@ -337,5 +339,6 @@ WINGS = {
     "forecasting": Wing(
         lambda a: np.array(a["series"]), lambda a: tuple(np.array(a["forecast"]).flatten().tolist()), _forecast
     ),
+    "image-captioning": Wing(lambda a: a["image"], lambda a: (a["hypothesis"], a["score"]), _translated),
     "vector-to-text": Wing(lambda a: a["input"], lambda a: (a["hypothesis"], a["score"]), _translated),
 }

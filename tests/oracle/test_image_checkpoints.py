@@ -116,6 +116,20 @@ def test_a_classifier_says_the_same_here_and_there_and_back(family: str, archite
 
 
 @torch.no_grad()
+@pytest.mark.parametrize(("family", "architecture"), [each for each in CLASSIFIERS if "Teacher" not in each[1]])
+def test_batches_of_any_size_agree_to_the_last_digits_of_double_precision(
+    family: str, architecture: str, tmp_path: Path
+) -> None:
+    """But for the two classifiers of a teacher and a student, whose mean is rounded to single precision here."""
+    model = theirs(family, architecture, tmp_path / "theirs").double()
+    run = imported(tmp_path / "theirs", tmp_path / "run")
+    run = run._replace(model=run.model.double())
+    for size in (1, 3, 17):
+        x_BCYX = torch.randn(size, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(size), dtype=torch.float64)
+        torch.testing.assert_close(ours_said(run, x_BCYX)[1], model(x_BCYX).logits, atol=1e-10, rtol=0)
+
+
+@torch.no_grad()
 @pytest.mark.parametrize(("family", "architecture"), BODIES)
 def test_a_bare_body_gives_the_same_vectors(
     family: str, architecture: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -278,6 +292,8 @@ def test_a_config_that_does_not_fit_the_weights_is_refused(
         ({"size": {"height": HUGE, "width": HUGE}}, "only square ones, of at most 4096"),
         ({"size": {"height": 12, "width": 16}}, "of 12 × 16"),
         ({"size": "large"}, "the size 'large'"),
+        ({"size": 12.0}, "the size 12.0"),
+        ({"size": [12]}, r"the size \[12\]"),
         ({"size": {"height": -1, "width": -1}}, "expected whole numbers above 0"),
         ({"image_mean": [0.5]}, "for 3 channels"),
         ({"image_std": [0.5, 0.0, 0.5]}, "expected numbers above 0"),

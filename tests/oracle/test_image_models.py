@@ -278,6 +278,11 @@ def test_resnet_18_is_that_of_transformers() -> None:
         wanted_BDYX = theirs.train(mode)(x_BCYX).last_hidden_state
         h_BPD = ours.train(mode)(x_BCYX)
         torch.testing.assert_close(h_BPD, wanted_BDYX.flatten(2).transpose(1, 2), atol=1e-4, rtol=1e-4)
+    theirs, ours = theirs.double(), ours.double()
+    for size in (1, 3, 17):
+        x_BCYX = drawn(size, 3, 37, 45).double()
+        wanted_BDYX = theirs(x_BCYX).last_hidden_state
+        torch.testing.assert_close(ours(x_BCYX), wanted_BDYX.flatten(2).transpose(1, 2), atol=1e-10, rtol=0)
 
 
 def copied(theirs: Any, ours: NormalisedConvolution) -> None:

@@ -43,6 +43,7 @@ QUICK = {  # beside a Transformer and a GPT that are exported whole
 }
 NUMBERS = {
     "forecasting": "lstm",
+    "image-captioning": "captioner",
     "image-classification": "vit",
     "film-classification": "lstm",
     "film-tracking": "lstm",

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,34 @@ def test_one_label_alone_is_refused(say: Say) -> None:
     code, _, err = say("new", "image-classification", "--data", "one", "-o", "one.toml")
     assert (code, err.count("\n")) == (2, 1)
     assert "every example of the training part has the label 'dark', expected two labels or more" in err
+
+
+def test_labels_and_file_names_command_no_terminal(
+    answered: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: True, raising=False)
+    title = "\x1b]0;"  # begins a title of the window, which no verb writes
+    for place, (label, shade) in enumerate({f"da{title}rk": "dark", "light": "light"}.items()):
+        for number in range(12):
+            path = Path("photos", label, f"{number}{title}.png")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(photograph(shade, 100 * place + number))
+    Path("photos", "light", f"bro{title}ken.png").write_bytes(b"no photograph")
+    shutil.copy(f"photos/light/3{title}.png", f"photos/light/again{title}.png")
+    few = ["training.epochs=1", "training.warmup=0", "model.width=8", "training.threads=1", "training.device=cpu"]
+    told = ""
+    for words in (
+        ("new", "image-classification", "--data", "photos"),
+        ("check", "photos.toml", *few),
+        ("train", "photos.toml", *few),
+        ("eval", "runs/photos"),
+        ("classify", "runs/photos", "photos"),
+        ("classify", "runs/photos", "photos", "--output", "labels.csv"),
+    ):
+        code, out, err = answered(*words)
+        assert code == 0, err
+        assert title not in out + err, words
+        told += out + err
+    for name in ("da", "bro", "again"):
+        assert f"{name}\\x1b]0;" in told

@@ -25,6 +25,7 @@ TRAINED = {  # what a page trains without a download, and how it becomes small
     "image-classification": (),
     "film-classification": ("data.examples=60", "data.valid=12", "data.test=12"),
     "film-tracking": ("data.examples=60", "data.valid=12", "data.test=12"),
+    "image-captioning": ("data.examples=60", "data.valid=8", "data.test=8", "model.encoder_width=4"),
     "vector-to-text": ("data.examples=200", "data.valid=8", "data.test=8"),
 }
 QUICK = {"series-classification"}

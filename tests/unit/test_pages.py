@@ -145,6 +145,7 @@ EXAMPLES: dict[str, tuple[str, dict[str, Any], int]] = {  # the file, settings t
     "image-classification": ("mine.csv", {"bad_rows": "skip"}, 2),  # the images are nowhere
     "film-classification": ("mine.csv", {"bad_rows": "skip"}, 2),
     "film-tracking": ("mine.csv", {"bad_rows": "skip"}, 2),
+    "image-captioning": ("mine.csv", {"bad_rows": "skip"}, 2),
     "forecasting": (
         "mine.csv",
         {"history": 4, "horizon": 1, "time": "date"},

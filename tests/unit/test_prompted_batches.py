@@ -188,6 +188,10 @@ def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:
     (tmp_path / "input" / "task_token.json").write_text('{"task": "<to-de>", "longest": 3, "context": null}')
     with pytest.raises(RunError, match=r"task_token.json .*it names '<to-de>', and the tokenizer has only .*<to-fr>"):
         PromptInput.load(tmp_path / "input")
+    path = tmp_path / "output" / "writing.json"
+    path.write_text(path.read_text().replace("<to-fr>", "<to-de>"))
+    with pytest.raises(RunError, match=r"writing.json .*it names '<to-de>', and the tokenizer has only .*<to-fr>"):
+        AnswerOutput.load(tmp_path / "output", prompts)
     (tmp_path / "input" / "task_token.json").unlink()
     with pytest.raises(RunError, match=r"task_token.json is missing"):
         PromptInput.load(tmp_path / "input")

@@ -118,7 +118,7 @@ def test_a_stream_computes_no_more_than_is_asked_for(writer: Run, monkeypatch: p
 
 
 def test_what_cannot_be_streamed_or_set_is_refused_in_a_sentence(classifier: Run, writer: Run) -> None:
-    with pytest.raises(RunError, match="only language models are streamed; call the run"):
+    with pytest.raises(RunError, match="only what writes text is streamed; call the run"):
         classifier.stream("a")
     with pytest.raises(SettingError, match=r"no setting 'temprature' of decoding\. Did you mean 'temperature'\?"):
         writer("a", temprature=1.0)

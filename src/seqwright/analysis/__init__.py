@@ -8,6 +8,7 @@ from typing import Any
 
 from seqwright.analysis.attention import attends, attention_in
 from seqwright.analysis.beam_trees import beam_tree_of
+from seqwright.analysis.captions import caption_maps_of, writes_captions
 from seqwright.analysis.gradients import beginnings_of, own_text, passage_of, reaches_of
 from seqwright.analysis.image_look import seen_of_images
 from seqwright.analysis.images import labels_images
@@ -40,6 +41,8 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Mappi
     if labels_images(run):
         names, seen = seen_of_images(run, given, what, decoding or {})
         return Look(seen.sight, run.folder.name, names, seen)
+    if writes_captions(run):
+        return _inside_image(run, given, what, decoding or {})
     if not (reads_text(run) or (what in THROUGH_TIME and forecasts_series(run))):
         raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text; look is for models that do")
     sight = what if what is not None else "attention" if attends(run) else "units"
@@ -70,6 +73,16 @@ def _inside_series(run: Run, given: Any, what: str | None) -> Look:
         raise SettingError(f"{run.folder} learnt {run.recipe.task}, of which 'saliency' is seen, not {what!r}")
     found = saliencies_of(run, series_given(run, given))
     return Look("saliency", run.folder.name, ", ".join(each.label for each in found), found)
+
+
+def _inside_image(run: Run, given: Any, what: str | None, decoding: Mapping[str, Any]) -> Look:
+    """Where a captioner looks in an image."""
+    if what not in {None, "caption"}:
+        raise SettingError(f"{run.folder} learnt {run.recipe.task}, of which 'caption' is seen, not {what!r}")
+    if given is None or isinstance(given, list):
+        raise DataError(f"one image is looked at: give its path, or an array; {run.folder} shall see it")
+    found = caption_maps_of(run, given, run.decoding_with(decoding))
+    return Look("caption", run.folder.name, found.name, found)
 
 
 def _seen(run: Run, sight: str, given: Any, decoding: Mapping[str, Any]) -> Any:

@@ -13,6 +13,7 @@ from seqwright.errors import SettingError, instead
 from seqwright.pictures import legible
 from seqwright.pictures.attention import figures
 from seqwright.pictures.beam_tree import beam_tree
+from seqwright.pictures.caption_maps import caption_figure
 from seqwright.pictures.gradients import gradient_picture
 from seqwright.pictures.initialisations import initialisation_picture
 from seqwright.pictures.lens import lens_table
@@ -113,6 +114,10 @@ def _saliency(look: Look) -> "Figures":
     }
 
 
+def _caption(look: Look) -> "Figures":
+    return {look.what: caption_figure(look.data, title=f"{look.run}: where it looks for each word")}
+
+
 def _beam_tree(look: Look) -> "Figures":
     title = f"{look.run}, beam search: {legible(look.text, 200)}\n→ {legible(look.data.text, 200)}"
     return {look.what: beam_tree(look.data.twigs, look.data.best, title=title)}
@@ -127,4 +132,5 @@ DRAWN: "dict[str, Callable[[Look], Figures]]" = {
     "initialisations": _initialisations,
     "saliency": _saliency,
     "beam-tree": _beam_tree,
+    "caption": _caption,
 }

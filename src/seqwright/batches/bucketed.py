@@ -43,10 +43,14 @@ class Bucketed(Planned[Numbers, BatchT], Generic[RowT, BatchT]):
         The longest are first there: the batch that is not full is of short rows, which are done in few steps.
         """
         if epoch is None:
-            return self._cut(self.only, None)
+            return self._cut(self.taken(None), None)
         order = np.random.default_rng((self.seed, epoch))
-        batches = self._cut(order.permutation(self.only), epoch)
+        batches = self._cut(order.permutation(self.taken(epoch)), epoch)
         return [batches[i] for i in order.permutation(len(batches))]
+
+    def taken(self, epoch: int | None) -> Numbers:
+        """The numbers of the rows that an epoch takes."""
+        return self.only
 
     def batch(self, some: Numbers, epoch: int | None) -> BatchT:
         """Some rows, by their numbers, as they are in an epoch."""
@@ -61,7 +65,7 @@ class Bucketed(Planned[Numbers, BatchT], Generic[RowT, BatchT]):
         """The share of all positions in an epoch's batches, on all sides, that is padding."""
         length_NS = self.lengths(epoch)
         every = sum(len(rows) * int(length_NS[rows].max(0).sum()) for rows in self.plan(epoch))
-        return 1 - int(length_NS[self.only].sum()) / every
+        return 1 - int(length_NS[self.taken(epoch)].sum()) / every
 
     def _cut(self, rows: Numbers, epoch: int | None) -> list[Numbers]:
         longest_first = epoch is None

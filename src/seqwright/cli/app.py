@@ -154,8 +154,8 @@ def new(
             metavar="TASK",
             help="What to learn: translation, summarization, grapheme-to-phoneme, language-modeling, instruction, "
             "masked-language-modeling, text-classification, text-regression, token-classification, "
-            "question-answering, series-classification, image-classification, film-classification, film-tracking, "
-            "forecasting or vector-to-text.",
+            "question-answering, series-classification, image-classification, image-captioning, film-classification, "
+            "film-tracking, forecasting or vector-to-text.",
         ),
     ],
     data: Annotated[
@@ -310,9 +310,9 @@ def compare(
 
 
 for verb in (
-    *(using.translate, using.align, using.summarize, using.pronounce, using.reply, using.describe, using.generate),
-    *(using.score, using.prompt, using.fill, using.classify, using.predict, using.tag, using.answer, using.forecast),
-    using.track,
+    *(using.translate, using.align, using.summarize, using.pronounce, using.reply, using.describe, using.caption),
+    *(using.generate, using.score, using.prompt, using.fill, using.classify, using.predict, using.tag, using.answer),
+    *(using.forecast, using.track),
     *(using_any.embed, using_any.neighbours, using_any.probe, look, using_any.export),
 ):
     app.command(cls=RunVerb)(grouped(verb))

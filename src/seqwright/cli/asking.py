@@ -80,6 +80,7 @@ TEXT_COLUMN: Mapping[str, str] = {  # what a text is called there that a verb wr
     "pronounce": "pronunciation",
     "reply": "reply",
     "describe": "text",
+    "caption": "caption",
     "generate": "continuation",
 }
 

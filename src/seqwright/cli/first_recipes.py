@@ -10,14 +10,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seqwright.cli.film_recipes import seen_of_films
 from seqwright.cli.fine_tuned_recipes import MODEL, SHARE, fitting_body, tuned_lines, tuned_values
 from seqwright.cli.recipe_texts import (
     ANSWERS,
+    BY_CIDER,
     BY_F1,
     BY_LABEL,
     BY_NUMBER,
     BY_PLACE,
     BY_TAGS,
+    CAPTIONS,
     DESCRIBED,
     DOCUMENTS,
     FILMS,
@@ -32,6 +35,7 @@ from seqwright.cli.recipe_texts import (
     PRONUNCIATIONS,
     QUESTIONS,
     RUNNING_TEXT,
+    SEEN,
     SERIES,
     STEPS,
     TAGS,
@@ -66,8 +70,7 @@ STEP = 8192  # characters that a step of 2,048 pieces reads
 WINDOWS = 64  # in a batch of a forecaster
 LARGEST_SIZE = 64  # of images that a first model reads
 IMAGES_AT_ONCE = 64  # in a batch
-FRAMES_AT_ONCE = 512
-SMALL_FRAME = 16  # rows and columns, up to which two stages see enough
+WORDS_AT_ONCE = 1024  # of captions
 NAME = 40  # characters: shorter texts are written letter by letter
 
 
@@ -196,6 +199,19 @@ def _labelled_series(series: Any, data: dict[str, Any]) -> FirstLook:
 def _labelled_images(images: Any, data: dict[str, Any]) -> FirstLook:
     labels = class_counts(example.label for example in images.examples("train") if example.label)
     count = sum(labels.values())
+    size, each, remarks = _sizes(images, count)
+    values = {
+        "size": size,
+        "stages": 3 if size <= 32 else 4,
+        "epochs": min(100, max(5, 100_000 // count)),
+        "tokens": IMAGES_AT_ONCE,
+    }
+    told = f"{count:,} images to train on ({_counts(labels)}), of {each} pixels"
+    return FirstLook(values, told, [*images.remarks(), *remarks])
+
+
+def _sizes(images: Any, count: int) -> tuple[int, str, list[str]]:
+    """A size for a first model, the sizes of some of so many images in words, and the first that cannot be read."""
     sides, unread = [], list[str]()
     for example in islice(images.examples("train"), 0, None, -(-count // LOOKED_AT)):  # those of a label lie together
         try:
@@ -206,46 +222,39 @@ def _labelled_images(images: Any, data: dict[str, Any]) -> FirstLook:
         raise DataError(f"none of {len(unread):,} images can be read; the first: {unread[0]}")
     few, many = min(sides), max(sides)
     size = min(LARGEST_SIZE, max(8, 8 * round(sorted(map(min, sides))[len(sides) // 2] / 8)))
+    each = f"{few[0]} × {few[1]}" if few == many else f"{few[0]} × {few[1]} to {many[0]} × {many[1]}"
+    return size, each, unread[:1]
+
+
+def _captioned(images: Any, data: dict[str, Any]) -> FirstLook:
+    captions = [example.captions for example in images.examples("train")]
+    known = [each for each in captions if each]
+    if not known:
+        raise DataError(f"no image of {data['train']} has a caption; name the column with data.caption")
+    size, each, remarks = _sizes(images, len(captions))
+    count = sum(map(len, known))
     values = {
         "size": size,
         "stages": 3 if size <= 32 else 4,
-        "epochs": min(100, max(5, 100_000 // count)),
-        "tokens": IMAGES_AT_ONCE,
+        "min_frequency": min(5, 1 + count // 5_000),
+        "epochs": min(60, max(8, 100_000 // len(captions))),
+        "tokens": WORDS_AT_ONCE,
     }
-    each = f"{few[0]} × {few[1]}" if few == many else f"{few[0]} × {few[1]} to {many[0]} × {many[1]}"
-    told = f"{count:,} images to train on ({_counts(labels)}), of {each} pixels"
-    return FirstLook(values, told, [*images.remarks(), *unread[:1]])
+    told = f"{len(captions):,} images to train on, of {each} pixels, with {count:,} captions; the first is:\n  "
+    remarks += [f"images without a caption: {len(captions) - len(known):,}"] if len(known) < len(captions) else []
+    return FirstLook(values, told + _short(known[0][0]), [*images.remarks(), *remarks])
 
 
 def _labelled_films(films: Any, data: dict[str, Any]) -> FirstLook:
     labels = class_counts(example.label for example in films.examples("train") if example.label)
-    return _films(films, sum(labels.values()), f"({_counts(labels)})")
+    return FirstLook(*seen_of_films(films, sum(labels.values()), f"({_counts(labels)})"))
 
 
 def _tracked_films(films: Any, data: dict[str, Any]) -> FirstLook:
     count = sum(1 for example in films.examples("train") if example.places)
     if not count:
         raise DataError(f"no film of {data['train']} has places; name their column with data.places")
-    return _films(films, count, "with places")
-
-
-def _films(films: Any, count: int, told: str) -> FirstLook:
-    """How large frames are and how many a film has, of some films."""
-    shapes, unread = [], list[str]()
-    for example in islice(films.examples("train"), 0, None, -(-count // LOOKED_AT)):
-        try:
-            shapes.append(example.pixels_TYXC.shape[:3])
-        except UnreadableImageError as error:
-            unread.append(str(error))
-    if not shapes:
-        raise DataError(f"none of {len(unread):,} films can be read; the first: {unread[0]}")
-    most, side = max(frames for frames, *_ in shapes), min(min(rows, columns) for _, rows, columns in shapes)
-    size = min(LARGEST_SIZE, side)
-    stages = 2 if size <= SMALL_FRAME else 3 if size <= 2 * SMALL_FRAME else 4
-    epochs = min(100, max(5, 40_000 // count))
-    values = {"size": size, "longest": most, "stages": stages, "epochs": epochs, "tokens": FRAMES_AT_ONCE}
-    frames = f"up to {most:,} frames of {shapes[0][1]} × {shapes[0][2]} pixels and the like"
-    return FirstLook(values, f"{count:,} films to train on {told}, {frames}", [*films.remarks(), *unread[:1]])
+    return FirstLook(*seen_of_films(films, count, "with places"))
 
 
 def _questions(table: Any, data: dict[str, Any]) -> FirstLook:
@@ -343,6 +352,9 @@ TEMPLATES = {
     ),
     "film places": RecipeTemplate(
         "Places in films learnt from ", "10%", FRAMES + FILMS, _tracked_films, metric=BY_PLACE
+    ),
+    "captions": RecipeTemplate(
+        "Captions learnt from ", "10%", SEEN + CAPTIONS, _captioned, tuned=SEEN, metric=BY_CIDER
     ),
     "questions": RecipeTemplate(
         "Questions learnt from ", "10%", WINDOWED + QUESTIONS, _questions, tuned=WINDOWED, metric=BY_F1

@@ -1,4 +1,4 @@
-"""Images that `classify` is asked about: paths, folders and archives that are typed, or the rows of a table."""
+"""Images that a verb is asked about: paths, folders and archives that are typed, or the rows of a table."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -17,18 +17,19 @@ from seqwright.data.tables import Usual
 from seqwright.errors import DataError
 from seqwright.kinds import TASKS
 
-EXAMPLES = "labelled-images"
+EXAMPLES = ("labelled-images", "captioned-images")
 
 
 def image_table(things: Things, run: Any) -> GivenTable | None:
-    """The images that are meant, for a run that learnt labelled ones; None for any other run."""
-    if TASKS[run.recipe.task].examples[0] != EXAMPLES:
+    """The images that are meant, for a run that learnt from images; None for any other run."""
+    row = TASKS[run.recipe.task]
+    if row.examples[0] not in EXAMPLES:
         return None
     if things.file is not None and is_table(things.file):
         chosen = things.column or []
         table = given_table(things.file, {"image": Usual(IMAGE_WORDS)}, run.recipe.data, chosen)
         return table._replace(rows=(_beside(row, things.file) for row in table.rows))
-    typed = (path for block in given_blocks("classify", things.texts, things.file) for path in block)
+    typed = (path for block in given_blocks(row.verbs[0], things.texts, things.file) for path in block)
     return GivenTable(["image"], _rows(typed))
 
 

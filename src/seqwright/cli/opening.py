@@ -21,6 +21,7 @@ PURPOSES = {  # what the run of each verb of a task is
     "pronounce": "a model trained on words and their phonemes",
     "reply": "a language model that learnt to answer texts",
     "describe": "a model that writes texts from numbers or labels",
+    "caption": "a model that writes captions, trained on images with captions",
     "generate": LANGUAGE_MODEL,
     "score": LANGUAGE_MODEL,
     "prompt": LANGUAGE_MODEL,

@@ -58,8 +58,8 @@ PANELS = {
     "Begin": ("new", "recipes", "settings", "data", "check", "doctor"),
     "Train": ("train", "distil", "eval", "compare", "runs"),
     "Use": (
-        *("translate", "summarize", "pronounce", "reply", "describe", "generate", "prompt", "fill", "classify"),
-        *("predict", "tag", "answer", "forecast", "track"),
+        *("translate", "summarize", "pronounce", "reply", "describe", "caption", "generate", "prompt", "fill"),
+        *("classify", "predict", "tag", "answer", "forecast", "track"),
     ),
     "Look inside": ("look", "score", "embed", "neighbours", "probe", "align"),
     "Exchange": ("import", "export"),
@@ -351,6 +351,13 @@ class TextOptions(Options):
     writing: WritingOptions
     computing: EngineOptions
     answers: TextAnswers
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionOptions(TextOptions):
+    """How captions are written, by one run or several."""
+
+    ensemble: EnsembleOptions
 
 
 @dataclass(frozen=True, kw_only=True)

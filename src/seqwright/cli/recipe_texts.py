@@ -267,6 +267,38 @@ clip = 1.0
 validate_every = 100
 """
 BY_PLACE = 'metric = "place_error"     # chooses the best checkpoint: the mean distance in pixels\n'
+SEEN = """
+[input]
+size = {size:<20}# rows and columns of the pixels that are read; larger ones see more and take longer
+# augment = ["colour"]     # anew in each epoch; what crop or flip would make untrue, "left of", they do
+"""
+CAPTIONS = """
+[output]
+tokenizer = "words"        # or bpe, unigram, wordpiece, characters
+min_frequency = {min_frequency:<11}# rarer words are not learnt
+
+[model]
+kind = "captioner"         # or hard-captioner, transformer
+encoder = "cnn"            # or resnet; vit, which needs more images
+encoder_layers = {stages:<10}# each further one sees more and makes a quarter of the places
+width = 256
+dropout = 0.3
+
+[objective]
+kind = "doubly-stochastic" # every place is looked at about as much
+even = 0.1
+
+[training]
+epochs = {epochs}
+tokens = {tokens:<18}# words of a batch
+optimizer = "adamw"
+decay = 0.05
+schedule = "cosine"
+rate = 0.001
+clip = 1.0
+validate_every = 100
+"""
+BY_CIDER = 'metric = "cider"           # chooses the best checkpoint\n'
 DESCRIBED = """
 [output]
 tokenizer = {tokenizer:<15}# or words, bpe, unigram, characters

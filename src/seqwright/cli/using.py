@@ -8,6 +8,7 @@ import typer
 
 from seqwright.cli.options import (
     LONGEST,
+    CaptionOptions,
     EngineOptions,
     Options,
     RunFolder,
@@ -84,6 +85,26 @@ def describe(things: VectorThings, options: TextOptions) -> None:
     Example: seqwright describe runs/numbers-gru 1234 56
     """
     _write("describe", things, options)
+
+
+@dataclass(frozen=True)
+class ImageThings(Things):
+    """Images that captions are written for."""
+
+    texts: list[str] | None = argument("IMAGE", "Images by their paths, or a folder or an archive of them.")
+    file: Path | None = option("FILE", "A table (.csv, .tsv, .jsonl, .xlsx, .parquet) with paths, or a path per line.")
+
+
+def caption(things: ImageThings, options: CaptionOptions) -> None:
+    """Write what each image shows. Several runs decide together.
+
+    Images are given by their paths, or as a folder, an archive or a table.
+
+    Example: seqwright caption runs/mine photo.jpg --beam 5
+
+    Example: seqwright caption runs/mine photos/ --output captions.csv
+    """
+    _write("caption", things, options)
 
 
 @dataclass(frozen=True)

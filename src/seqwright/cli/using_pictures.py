@@ -84,9 +84,10 @@ class LookOptions(Options):
 def look(run: RunFolder, *, options: LookOptions) -> None:
     """Draw what happens inside a model as it reads or writes.
 
-    Of a Transformer, a GPT, a BERT or a ViT it shows what attention looks at, of a recurrent model what its units do,
-    of a classifier of series the steps that the label hangs on, of a CNN or ResNet the pixels. Pictures are PNG and
-    SVG, some with an HTML page, and there is something to see in the terminal.
+    Of a Transformer, a GPT, a BERT or a ViT it shows what attention looks at, of a captioner where it looks for each
+    word, of a recurrent model what its units do, of a classifier of series the steps that the label hangs on, of a CNN
+    or ResNet the pixels. Pictures are PNG and SVG, some with an HTML page, and there is something to see in the
+    terminal.
 
     Example: seqwright look runs/mine "Ein Hund schläft." --beam 5 --beam-tree
 
@@ -101,6 +102,8 @@ def look(run: RunFolder, *, options: LookOptions) -> None:
     Example: seqwright look runs/mine --file book.txt --rule quotes
 
     Example: seqwright look runs/digits-vit seven.png --patch 2,3
+
+    Example: seqwright look runs/captions photo.jpg --beam 3
 
     Example: seqwright look runs/names-rnn --with runs/names-lstm --gradients
     """

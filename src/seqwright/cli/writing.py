@@ -44,12 +44,11 @@ def write_texts(
 
     def predict(examples: Given[Any], first: int) -> Iterator[list[Result]]:
         nonlocal unfinished
-        for prediction in wires.predictions(
-            model, examples, Search(settings, begin, first=first, engine=together.engine)
-        ):
+        search = Search(settings, begin, first=first, engine=together.engine)
+        for example, prediction in zip(examples, wires.predictions(model, examples, search), strict=True):
             candidates = prediction.candidates or (prediction.best,)
             unfinished += sum(not candidate.finished for candidate in candidates)
-            yield text_results(candidates, scores=answers.scores)
+            yield text_results(candidates, scores=answers.scores, begin=wires.input.line_start(example))
 
     asking.give(run, predict, wires.input)
     if unfinished:
@@ -65,11 +64,11 @@ def writing_asked(verb: str, things: Things, writing: WritingOptions, answers: T
     return asking
 
 
-def text_results(candidates: Sequence[TextCandidate], *, scores: bool) -> list[Result]:
-    """A result for each candidate, the best first."""
+def text_results(candidates: Sequence[TextCandidate], *, scores: bool, begin: str = "") -> list[Result]:
+    """A result for each candidate, the best first; `begin` stands before each line."""
     return [
         Result(
-            f"{each.score:.4f}\t{each.text}" if scores else each.text,
+            begin + (f"{each.score:.4f}\t{each.text}" if scores else each.text),
             {
                 "text": each.text,
                 "rank": rank,

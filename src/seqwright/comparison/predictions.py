@@ -126,6 +126,11 @@ def _text(line: Line, pair: Any) -> Line | None:
     return {**right, "hypothesis": text} if isinstance(text, str) else None
 
 
+def _caption(line: Line, image: Any) -> Line | None:
+    text = line.get("hypothesis")
+    return {"references": list(image.captions), "hypothesis": text} if isinstance(text, str) else None
+
+
 def _document(line: Line, text: str) -> Line | None:
     tokens, nats = line.get("tokens"), _number(line.get("log_probability"))
     known = isinstance(tokens, int) and nats is not None
@@ -185,6 +190,7 @@ def _shape(nested: list[Any]) -> tuple[int, ...]:
 
 
 KINDS: dict[str, AnswerKind] = {
+    "references": AnswerKind(("hypothesis", "score"), _caption),
     "hypothesis": AnswerKind(("hypothesis", "score"), _text),
     "log_probability": AnswerKind(("tokens", "log_probability"), _document),
     "label": AnswerKind(("predicted", "probabilities"), _label),

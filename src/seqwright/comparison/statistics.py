@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from seqwright.metrics.captions import NAMES as CAPTION_SCORES
+from seqwright.metrics.captions import caption_scores
 from seqwright.metrics.language import extent
 from seqwright.metrics.pronunciations import counted_errors
 from seqwright.metrics.significance import (
@@ -82,6 +84,8 @@ def _scored(answers: Answers) -> Answers:
             return [answer for answer in answers if None not in (answer["value"], answer["predicted"])]
         case "tags":
             return [answer for answer in answers if answer["tags"]]
+        case "references":
+            return [answer for answer in answers if answer["references"] and answer["hypothesis"] is not None]
         case _:
             return answers
 
@@ -241,7 +245,18 @@ def _place_error(size: Callable[[Any], Any]) -> Maker:
     return made
 
 
+def _of_captions(name: str) -> Maker:
+    """All captions are asked at once: how much a word counts in CIDEr depends on the references of all images."""
+
+    def made(answers: Answers, shared: Shared) -> Additive:
+        hypotheses, references = ([answer[each] for answer in answers] for each in ("hypothesis", "references"))
+        return caption_scores(hypotheses, references, lowercase=shared.lowercase)[name]
+
+    return made
+
+
 MAKERS: dict[str, dict[str, Maker]] = {
+    "references": {name: _of_captions(name) for name in CAPTION_SCORES},
     "hypothesis": {
         "bleu": _of_sacrebleu("bleu"),
         "chrf": _of_sacrebleu("chrf"),
@@ -261,4 +276,4 @@ MAKERS: dict[str, dict[str, Maker]] = {
         "within_half": _place_error(lambda off_T: 100.0 * (off_T < 0.5)),
     },
 }
-RIGHT_OR_WRONG = {("hypothesis", "exact"), ("label", "accuracy"), ("answers", "exact")}
+RIGHT_OR_WRONG = {("references", "exact"), ("hypothesis", "exact"), ("label", "accuracy"), ("answers", "exact")}

@@ -68,6 +68,13 @@ READERS = {
         (),
         ("film", "label", "places", "films", "label_names", "fold_labels", *WRITTEN),
     ),
+    "captioned-images": Reader(
+        "images with captions",
+        "captioned_files.CaptionedFiles",
+        ("features",),
+        ("image", "caption", "images", "captions", "features", *WRITTEN),
+    ),
+    "scenes": Reader("images with labels and captions"),
     "described": Reader(
         "texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns", "decimal", *WRITTEN)
     ),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqwright.data.decoded_images import Pixels, Undecoded
+from seqwright.data.image_features import GridFeatures
 
 
 class ImageExample(NamedTuple):
@@ -17,6 +18,22 @@ class ImageExample(NamedTuple):
     label: str = ""
     name: str = ""  # for people: a path, or a number
     captions: tuple[str, ...] = ()
+    features: GridFeatures | None = None  # in place of the pixels, where somebody has computed them
+
+    @property
+    def source(self) -> str:
+        """What a caption is written from, as a user would type it."""
+        return self.name
+
+    @property
+    def target(self) -> str:
+        """The first caption; a blank one where none is known."""
+        return next(iter(self.captions), "")
+
+    @property
+    def kind(self) -> str:
+        """Scores are not reported by groups."""
+        return ""
 
     @property
     def pixels_YXC(self) -> Pixels:

@@ -116,7 +116,8 @@ def header_remarks(path: Path, label: str, dialect: Dialect) -> list[str]:
 
 def _is_header(row: TableRow, label: str) -> bool:
     """Whether no cell of a row but the label's can be a value, be it a missing one."""
-    return not any(is_number(cell.strip()) or is_missing(cell) for cell in _parted(row.cells, label)[1])
+    cells = _parted(row.cells, label)[1]
+    return bool(cells) and not any(is_number(cell.strip()) or is_missing(cell) for cell in cells)
 
 
 def _rows(path: Path, dialect: Dialect) -> Iterator[TableRow]:

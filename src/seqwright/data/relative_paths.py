@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-PARTS = ("train", "valid", "test")
+NAMED = ("train", "valid", "test", "features")  # settings that name files
 
 
 def beside_recipe(plain: dict[str, Any], where: str) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def _moved(plain: dict[str, Any], folders: list[Path], run: Path | None = None) 
 
 def _with_paths(data: Mapping[str, Any], moved: Callable[[str], str]) -> dict[str, Any]:
     """Settings of data with each of their paths moved."""
-    return {**data, **{part: _each_path(data[part], moved) for part in PARTS if part in data}}
+    return {**data, **{part: _each_path(data[part], moved) for part in NAMED if part in data}}
 
 
 def _each_path(given: Any, moved: Callable[[str], str]) -> Any:
@@ -73,4 +74,6 @@ def _each_path(given: Any, moved: Callable[[str], str]) -> Any:
 
 def _is_there(path: Path) -> bool:
     """Whether there is such a file or folder, or an archive that the path leads into."""
-    return path.exists() or any(above.is_file() for above in path.parents)
+    with suppress(OSError):  # no file has a name so long, or none may look
+        return path.exists() or any(above.is_file() for above in path.parents)
+    return False

@@ -125,9 +125,16 @@ RELATIONS = {  # of a shape to another that lies to the right of it, to the left
 }
 
 
+def named_order(scene: Scene) -> list[int]:
+    """The numbers of the shapes as a caption names them: the large one, then the others as one reads."""
+    others = range(1, len(scene.shapes))
+    cells = [(int(GRID * shape.y), int(GRID * shape.x)) for shape in scene.shapes]
+    return [0, *sorted(others, key=cells.__getitem__)]
+
+
 def caption_of(scene: Scene, language: Language) -> str:
-    """What is seen: the large shape, and where it lies beside each of the others."""
-    first, *others = scene.shapes
+    """What is seen: the large shape, and where it lies beside each of the others. No other caption is right."""
+    first, *others = (scene.shapes[number] for number in named_order(scene))
     named = _german if language == "de" else _english
     beside = [f"{RELATIONS[language][_relation(first, other)]} {named(other, True)}" for other in others]
     return " ".join([named(first, False), f" {'und' if language == 'de' else 'and'} ".join(beside)]).strip()
@@ -178,6 +185,8 @@ class ShapesSettings(GeneratedSettings):
 
 class Shapes(Generated):
     """Coloured shapes; the label of an image is the form of its large shape."""
+
+    format = 2
 
     def scene(self, part: PartName, number: int) -> Scene:
         """All that is seen in an image."""

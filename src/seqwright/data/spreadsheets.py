@@ -1,24 +1,27 @@
 """Tables of other programs: Excel's .xlsx through openpyxl, .parquet through pyarrow, both an optional extra."""
 
 import datetime
+import os
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from decimal import Decimal
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from seqwright.data.files import too_large
 from seqwright.data.limits import file_limits
+from seqwright.data.parquet_pages import ParquetColumn, column_pages, parquet_columns
 from seqwright.errors import DataError
 
 LIBRARIES = {".xlsx": "openpyxl", ".parquet": "pyarrow.parquet"}
 SHEETS = tuple(LIBRARIES)
 AT_ONCE = 1024  # rows
 PACKED = 100  # bytes of a column of Parquet in one: text makes 2 to 20 of it
+REPEATED = 10  # values of a column of Parquet for each byte of the file
 LOOKED_AT = 12  # rows for the first with several cells
 
 
@@ -59,23 +62,61 @@ def sheet_remarks(path: Path) -> list[str]:
 def parquet_records(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file as objects; where a text is missing it is blank."""
     with closing(_parquet_file(path)) as file:
-        texts = {field.name for field in file.schema_arrow if str(field.type) in {"string", "large_string"}}
-        for record in _rows(path, (row for batch in file.iter_batches(AT_ONCE) for row in batch.to_pylist())):
+        texts = {field.name for field in file.schema_arrow if _value_type(field.type) in {"string", "large_string"}}
+        batches = (part for batch in file.iter_batches(AT_ONCE) for part in _in_bounds(path, batch))
+        for record in _rows(path, (row for batch in batches for row in batch.to_pylist())):
             yield {name: "" if value is None and name in texts else _as_json(value) for name, value in record.items()}
 
 
 def _parquet_file(path: Path) -> Any:
-    file = _opened(path, lambda parquet: parquet.ParquetFile(path))
-    _refuse_packed(path, file.metadata)
-    return file
+    """A Parquet file whose sizes are within bounds; texts that it has once for many rows are kept once."""
+
+    def opened(parquet: Any) -> Any:
+        with path.open("rb") as file:
+            found = list(parquet_columns(file))
+            _refuse_packed(path, file, found)
+        return parquet.ParquetFile(path, read_dictionary=sorted({each.name for each in found if each.texts}))
+
+    return _opened(path, opened)
 
 
-def _refuse_packed(path: Path, about: Any) -> None:
-    """Refuse columns that no table packs so well: before one is unpacked, the file says how large that is."""
-    for group in map(about.row_group, range(about.num_row_groups)):
-        for column in map(group.column, range(about.num_columns)):
-            if column.total_uncompressed_size > max(file_limits().document, PACKED * column.total_compressed_size):
-                raise DataError(too_large(f"{path}, column '{column.path_in_schema}',", file_limits().document))
+def _refuse_packed(path: Path, file: BinaryIO, found: Iterable[ParquetColumn]) -> None:
+    """Refuse columns that no table packs so well; how large they are stands before each page, the footer may err."""
+    most = max(file_limits().rows, REPEATED * file.seek(0, os.SEEK_END))
+    for column in found:
+        pages, name = list(column_pages(file, column)), f"{path}, column '{column.name}',"
+        if max(column.size, sum(page.size for page in pages)) > max(file_limits().document, PACKED * column.packed):
+            raise DataError(too_large(name, file_limits().document))
+        if max(column.values, sum(page.values for page in pages)) > most:
+            raise DataError(f"{name} has more than {most:,} values; {file_limits().raised('rows')}")
+
+
+def _in_bounds(path: Path, batch: Any) -> Iterator[Any]:
+    """The rows of a batch in parts that may be unfolded: a text for many rows is a text in each."""
+    if sum(map(_unfolded, batch.columns)) <= file_limits().document:
+        yield batch
+    elif batch.num_rows == 1:
+        raise DataError(too_large(f"a row of {path}", file_limits().document))
+    else:
+        half = batch.num_rows // 2
+        yield from _in_bounds(path, batch.slice(0, half))
+        yield from _in_bounds(path, batch.slice(half))
+
+
+def _unfolded(column: Any) -> int:
+    """Bytes of a column of Arrow where each row has values of its own."""
+    if hasattr(column, "dictionary"):
+        compute = import_module("pyarrow.compute")
+        return compute.sum(compute.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+    if hasattr(column, "flatten"):  # lists and structs
+        inside = column.flatten()
+        return sum(map(_unfolded, inside)) if isinstance(inside, list) else _unfolded(inside)
+    return int(column.nbytes)
+
+
+def _value_type(kind: Any) -> str:
+    """The name of a type; of one that is kept once for many rows, that of its values."""
+    return str(getattr(kind, "value_type", kind) if str(kind).startswith("dictionary") else kind)
 
 
 def _parquet_rows(path: Path) -> Iterator[list[str]]:
@@ -135,6 +176,8 @@ def _opened(path: Path, opened: Callable[[Any], Any]) -> Any:
     module = sheet_library(path)
     try:
         return opened(module)
+    except DataError:
+        raise
     except Exception as error:  # the libraries answer a damaged file with whatever error its parts give
         raise DataError(_damaged(path, error)) from error
 

@@ -13,7 +13,16 @@ from seqwright.decoding.beam import Hypotheses, beam_steps
 from seqwright.decoding.beam_tree import Watch
 from seqwright.decoding.coverage import Coverage
 from seqwright.decoding.rules import DecodingRules, Stopped, limits
-from seqwright.decoding.sampling import Sampling, Tell, greedy_steps, row_generators, sample_steps, told_to
+from seqwright.decoding.sampling import (
+    COLDEST,
+    HOTTEST,
+    Sampling,
+    Tell,
+    greedy_steps,
+    row_generators,
+    sample_steps,
+    told_to,
+)
 from seqwright.decoding.searching import ChosenTokens, Growth, run_search
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, repeated
 from seqwright.decoding.stopping import stops_in
@@ -36,7 +45,7 @@ class DecodingSettings(Settings):
     """How many tokens are chosen at most, the end counted; unset: twice the source and ten more."""
     no_repeat: int = Field(default=0, ge=0)
     """No n-gram of this size comes twice in a text; 0 allows all."""
-    repetition_penalty: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    repetition_penalty: float = Field(default=1.0, ge=1e-6, le=1e6)
     """What the logits of tokens that the text already holds are divided by; 1: none, 1.2 is usual."""
     unknown: Literal["never", "keep", "copy", "dictionary"] = "never"
     """What becomes of unknown words in a translation: never written, written as such, or replaced through the
@@ -45,7 +54,7 @@ class DecodingSettings(Settings):
     """Writing ends where one of these strings has been written, and the text before it."""
     n_best: int = Field(default=1, ge=1)
     """How many hypotheses, or samples, each row is given."""
-    temperature: float = Field(default=0.0, ge=0)
+    temperature: float = Field(default=0.0, ge=0, le=HOTTEST)
     """Above 0: sample; above 1 flattens the model's distribution, below 1 sharpens it. 0: no sampling."""
     top_k: int = Field(default=0, ge=0)
     """Draw only from the k most probable tokens; 0 draws from all."""
@@ -63,6 +72,8 @@ class DecodingSettings(Settings):
     def _agrees(self) -> "DecodingSettings":
         if self.temperature and self.beam > 1:
             raise ValueError(f"beam is {self.beam} and temperature {self.temperature}; set beam = 1 or temperature = 0")
+        if 0 < self.temperature < COLDEST:
+            raise ValueError(f"temperature is {self.temperature}; set it to 0, or to {COLDEST:g} or more")
         if not self.temperature and self.n_best > self.beam:
             raise ValueError(f"n_best is {self.n_best} but beam only {self.beam}; widen the beam or set a temperature")
         if self.longest is not None and self.shortest > self.longest:

@@ -40,8 +40,15 @@ def load_dictionary(folder: Path) -> Dictionary | None:
     path = folder / NAME
     if not path.is_file():
         return None
+    try:
+        lines = path.read_bytes().decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise RunError(
+            f"{path} is not UTF-8 (0x{error.object[error.start]:02x} at byte {error.start + 1}): convert it, or learn "
+            "the dictionary again with `seqwright align RUN`"
+        ) from error
     entries: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+    for number, line in enumerate(lines, start=1):
         if not line:
             continue
         words = line.split("\t")

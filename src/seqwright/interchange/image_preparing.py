@@ -71,7 +71,8 @@ def _size(size: Any, side: int, path: Path) -> tuple[int, int]:
         shortest = size.get("shortest_edge", side)
         size = (size.get("height", shortest), size.get("width", shortest))
     both = (side, side) if size is None else (size, size) if isinstance(size, int) else size
-    if not all(isinstance(each, int) and not isinstance(each, bool) and each > 0 for each in both):
+    whole = isinstance(both, list | tuple) and len(both) == 2
+    if not whole or not all(isinstance(each, int) and not isinstance(each, bool) and each > 0 for each in both):
         raise DataError(f"{path} has the size {size!r:.60}, expected whole numbers above 0: get it again")
     return both[0], both[1]
 

@@ -81,7 +81,7 @@ class TokenEmbedding(nn.Module):
     def __init__(self, *, vocabulary: int, width: int) -> None:
         super().__init__()
         self.scale = math.sqrt(width)
-        self.weight = nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
+        self.weight = nn.Parameter(nn.init.normal_(torch.empty(vocabulary, width), std=width**-0.5))
 
     def forward(self, token_BT: Tensor) -> Tensor:
         """The scaled vector of each token."""

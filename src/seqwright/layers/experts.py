@@ -90,7 +90,7 @@ class Experts(nn.Module):
         self.gate = NoisyTopK(width=width, experts=experts, chosen=chosen)
         self.experts = nn.ModuleList(FeedForward(width=width, inner=inner) for _ in range(experts))
         self.use = Tap(view)
-        self.balance = SideLosses()
+        self.balance = SideLosses("importance", "load")
 
     def forward(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """The mixture at each position; zeros at the padding, which no expert sees."""

@@ -60,8 +60,9 @@ class Int8Weight(Tensor):
         with torch._C.DisableTorchFunctionSubclass():
             if "packed" not in self.kept:
                 self.kept["packed"] = packed(self.T if self.turned else self)
-            y: Tensor = torch.ops.quantized.linear_dynamic(x.contiguous(), self.kept["packed"], reduce_range=True)
-            return y
+            exact = x.float().contiguous()  # the kernel takes nothing else, also where autocast narrowed x
+            y: Tensor = torch.ops.quantized.linear_dynamic(exact, self.kept["packed"], reduce_range=True)
+            return y.to(x.dtype)
 
 
 TRANSPOSED = Tensor.T.__get__  # type: ignore[attr-defined]

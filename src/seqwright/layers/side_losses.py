@@ -8,13 +8,15 @@ from torch import Tensor, nn
 
 
 class SideLosses(nn.Module):
-    """Keeps, inside `with collected(model)` and only there, what its layer notes: scalars with a gradient, by name.
+    """Keeps, inside `with collected(model)` and only there, what its layer notes: tensors with a gradient, by name.
 
-    As with a tap, a layer asks `asked` first where it would not compute them otherwise.
+    Usually they are scalars; what has to be weighed by the loss of each row has a number for each row. As with a tap, a
+    layer asks `asked` first where it would not compute them otherwise. `names` are what it notes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *names: str) -> None:
         super().__init__()
+        self.names = names
         self.noted: dict[str, list[Tensor]] | None = None
 
     @property
@@ -34,9 +36,14 @@ def side_losses(model: nn.Module) -> list[SideLosses]:
     return [module for module in model.modules() if isinstance(module, SideLosses)]
 
 
+def may_note(model: nn.Module, name: str) -> bool:
+    """Whether a layer of the model notes something of that name."""
+    return any(name in place.names for place in side_losses(model))
+
+
 @contextmanager
 def collected(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
-    """What all layers note, by name, one scalar for each call of a layer.
+    """What all layers note, by name, one tensor for each call of a layer.
 
     with collected(model) as noted:
         model(batch, carry)

@@ -82,6 +82,12 @@ class CNN(nn.Module):
         """The mean over all places."""
         return Mean()
 
+    def grid(self, rows: int, columns: int) -> tuple[int, int]:
+        """How many rows and columns of places it makes of an image."""
+        for _ in range(self.settings.stages - 1):
+            rows, columns = -(-rows // 2), -(-columns // 2)
+        return rows, columns
+
     def depths(self) -> dict[str, int]:
         """Each stage lies above the one before."""
         return {f"stages.{place}": place for place in range(self.settings.stages)}

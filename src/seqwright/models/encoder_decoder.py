@@ -49,7 +49,7 @@ class EncoderDecoder(nn.Module):
 
     def forward(self, batch: Any, carry: None = None) -> tuple[Any, None]:
         """The logits of every next target token, given the source and the target tokens before it."""
-        memory_BSD = self.body.hidden(batch.input, batch.real)
+        memory_BSD = self._memory(batch)
         logits_BTV, _ = self.decoder.read(batch.input_BT, batch.real_BT, self.decoder.start(memory_BSD, batch.real))
         if not self.heads:
             return logits_BTV, carry
@@ -73,7 +73,14 @@ class EncoderDecoder(nn.Module):
 
     def start(self, batch: Batch) -> Any:
         """The source read, nothing written yet."""
-        return self.decoder.start(self.body.hidden(batch.input, batch.real), batch.real)
+        return self.decoder.start(self._memory(batch), batch.real)
+
+    def _memory(self, batch: Any) -> Any:
+        """What the body makes of a batch; values, as those of pixels, are rounded as the model is."""
+        given = batch.input
+        if given.is_floating_point():
+            given = given.to(next(self.parameters()).dtype)
+        return self.body.hidden(given, batch.real)
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: Any) -> tuple[Tensor, Any]:
         """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""

@@ -60,7 +60,7 @@ class MLPLM(nn.Module):
         self.settings = settings
         self.nothing = vocabulary  # the number of no token: what stands before the first
         seen = settings.window * settings.embedding
-        self.embedding_VE = nn.Parameter(torch.randn(vocabulary + 1, settings.embedding))
+        self.embedding_VE = nn.Parameter(nn.init.normal_(torch.empty(vocabulary + 1, settings.embedding)))
         self.inner = Linear(seen, settings.width)
         self.hidden = Tap()
         self.dropout = nn.Dropout(settings.dropout)

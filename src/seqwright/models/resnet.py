@@ -80,6 +80,7 @@ class ResNet(nn.Module):
         self.settings, form = settings, FORMS[settings.layers]
         self.width = form.widths[-1]
         first, kernel, stride = form.widths[0], *((7, 2) if form.large else (3, 1))
+        self.halvings = len(form.widths) - 1 + (2 if form.large else 0)
         self.stem = NormalisedConvolution(
             inputs=channels, outputs=first, kernel=kernel, stride=stride, norm=settings.norm
         )
@@ -106,6 +107,12 @@ class ResNet(nn.Module):
     def pool(self) -> Mean:
         """The mean over all places."""
         return Mean()
+
+    def grid(self, rows: int, columns: int) -> tuple[int, int]:
+        """How many rows and columns of places it makes of an image."""
+        for _ in range(self.halvings):
+            rows, columns = -(-rows // 2), -(-columns // 2)
+        return rows, columns
 
     def depths(self) -> dict[str, int]:
         """The first convolution lies below all blocks."""

@@ -168,6 +168,10 @@ class ViT(nn.Module):
         settings = self.settings
         return ImagePool(pooling or settings.pooling, settings.class_tokens, settings.class_tokens + settings.registers)
 
+    def grid(self, rows: int, columns: int) -> tuple[int, int]:
+        """How many rows and columns of patches it makes of an image."""
+        return self.patches.grid(rows, columns)
+
     def depths(self) -> dict[str, int]:
         """The embeddings lie below all blocks."""
         below = dict.fromkeys(("patches", "class_ND", "register_ND", "positions"), 0)
@@ -201,7 +205,7 @@ class ImagePool(nn.Module):
 
 def _drawn(count: int, width: int) -> nn.Parameter | None:
     """So many learnt vectors, if there are any."""
-    return nn.Parameter(torch.randn(count, width) * DEVIATION) if count else None
+    return nn.Parameter(nn.init.normal_(torch.empty(count, width), std=DEVIATION)) if count else None
 
 
 def _block(settings: ViTSettings, place: int) -> Block:

@@ -49,17 +49,26 @@ class NextToken(Objective):
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the real tokens of a batch."""
-        answer_BT = self._learnt(batch)
         factors = model.logit_factors(batch) if isinstance(model, HasLogitFactors) else None
         if factors is not None and factors.size > LOGITS:
-            smoothed, plain = vocabulary_loss(factors, batch.target_BT, answer_BT, self.label_smoothing)
-        else:
-            logits_BTV, carry = model(batch, carry) if factors is None else (factors.logits(), carry)
-            smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.target_BT, answer_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
-        count = int(answer_BT.sum())
+            return self._parts(
+                batch, *vocabulary_loss(factors, batch.target_BT, self._learnt(batch), self.label_smoothing)
+            ), carry
+        logits_BTV, carry = model(batch, carry) if factors is None else (factors.logits(), carry)
+        return self.of_logits(logits_BTV, batch), carry
+
+    def of_logits(self, logits_BTV: Tensor, batch: Any) -> Loss:
+        """The loss of what a model says of a batch."""
+        smoothed, plain = SmoothedCrossEntropy.apply(  # type: ignore[no-untyped-call]
+            logits_BTV, batch.target_BT, self._learnt(batch), self.label_smoothing
+        )
+        return self._parts(batch, smoothed, plain)
+
+    def _parts(self, batch: Any, smoothed: Tensor, plain: Tensor) -> Loss:
+        count = int(self._learnt(batch).sum())
         if not self.label_smoothing:  # the two are equal, and only the first has a gradient
-            return Loss({"loss": LossPart(smoothed, count)}), carry
-        return Loss({"loss": LossPart(plain, count, weight=0.0), "smoothed": LossPart(smoothed, count)}), carry
+            return Loss({"loss": LossPart(smoothed, count)})
+        return Loss({"loss": LossPart(plain, count, weight=0.0), "smoothed": LossPart(smoothed, count)})
 
     def _learnt(self, batch: Any) -> Tensor:
         """True at the real tokens, or at the last of them in each row."""

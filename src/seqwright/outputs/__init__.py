@@ -114,7 +114,7 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         self, model: nn.Module, batches: Batches[BatchT], examples: Examples[ExampleT], decoding: Any
     ) -> Iterator[str]:
         """The text for one example, piece by piece while it is written."""
-        raise RunError("only language models are streamed; call the run")
+        raise RunError("only what writes text is streamed; call the run")
 
     def combined(self, predictions: Sequence[PredictionT]) -> PredictionT:
         """One prediction from those of several models for the same example: an ensemble's."""

@@ -46,6 +46,10 @@ class AnswerOutput(TextOutput):
     beside: ClassVar[type[Zipped]] = OneRow
     shared: ClassVar[bool] = True  # an answer is written with the tokenizer of its prompt
 
+    def __post_init__(self) -> None:
+        if self.task not in self.tokenizer.special:
+            raise ValueError(f"it names {self.task!r}, and the tokenizer has only {' '.join(self.tokenizer.special)}")
+
     @classmethod
     def learn(cls, train: Examples[Any], settings: ScoresSettings, input: Any, *, like: Any = None) -> Self:
         """The tokenizer and the task of the input."""

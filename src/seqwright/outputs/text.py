@@ -222,6 +222,20 @@ class TextOutput(Output[HasText, Any, WrittenText]):
             found |= {n: WrittenText(tuple(candidates)) for n, candidates in zip(numbers, several, strict=True)}
         return (found.get(number, WrittenText()) for number in range(len(sources)))
 
+    def stream(
+        self, model: Any, batches: Batches[Any], examples: Examples[HasText], decoding: Any = None
+    ) -> Iterator[str]:
+        """The text for one example, piece by piece; the best one that there is, of several."""
+        search = decoding if isinstance(decoding, Search) else Search(decoding or DecodingSettings())
+        if search.engine is not None and not search.engine.optional:
+            raise SettingError("an engine writes texts whole: call the run, or load it without one to stream")
+        search = search._replace(settings=search.settings.model_copy(update={"n_best": 1}))
+        writes: Any = self
+        (example,), waiting = list(examples), list(batches.once())
+        if not waiting:
+            raise DataError("there is nothing to read, and nothing to write of it")
+        return Searcher(writes, model, search).stream(waiting[0], example.source)
+
     def opening(self, model: Any, batch: Any, forced: Ids, settings: DecodingSettings) -> Opening:
         """`begin`, then what is forced; as many tokens may follow as the settings or training allow."""
         device, real_BS = batch.input.device, batch.real
@@ -292,7 +306,7 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         some = ((found, example) for found, example in both if found.candidates and example.target.strip())
         return [Written(each.source, found.text, each.target, each.kind) for found, each in some]
 
-    def target(self, example: HasText) -> str | None:
+    def target(self, example: HasText) -> Any:
         """The text."""
         return example.target if example.target.strip() else None
 

@@ -3,7 +3,7 @@
 B batch · T target · S source
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -17,9 +17,10 @@ from seqwright.decoding.beam_tree import Watch
 from seqwright.decoding.coverage import Aligns
 from seqwright.decoding.ensemble import Ensemble
 from seqwright.decoding.scoring import Hypothesis
-from seqwright.decoding.settings import DecodingSettings, decoded
+from seqwright.decoding.searching import ChosenTokens
+from seqwright.decoding.settings import DecodingSettings, decoded, search
 from seqwright.decoding.stepper import Prefix
-from seqwright.decoding.stopping import before_stop
+from seqwright.decoding.stopping import before_stop, sure
 from seqwright.devices import device_of, in_precision
 from seqwright.errors import SettingError
 from seqwright.inputs.dictionary import Dictionary
@@ -142,25 +143,54 @@ class Searcher:
         batch = batch.to(self.device)
         first = batch.first if isinstance(batch, Joint) else batch
         opening = self.output.opening(self.given, first, self.forced, self.settings)
-        tokenizer, unknown = self.output.tokenizer, self.settings.unknown != "never"
-        forbidden = [token for token in tokenizer.unwritten() if not unknown or token != tokenizer.unknown]
         engine = serving(self.search, first, opening)
         if engine is not None:
-            found = engine.decoded(first, self.settings, opening, forbidden=forbidden)
+            found = engine.decoded(first, self.settings, opening, forbidden=self._forbidden())
             return [self._ranked(several) for several in self._candidates(sources, found)]
-        hypotheses = decoded(
-            self.model,
-            self.model.start(batch),
-            self.settings,
-            **opening._asdict(),
-            end=tokenizer.end,
-            forbidden=forbidden,
-            source_real_BS=None if self.output.source is None else first.real,
-            rows=[self.search.first + number for number in first.example_B.tolist()],
-            text_of=lambda row, tokens: tokenizer.decode(tokens),
-            watch=self.search.watch,
-        )
+        asked = self._asked(first, opening)
+        hypotheses = decoded(self.model, self.model.start(batch), self.settings, **asked, watch=self.search.watch)
         return [self._ranked(several) for several in self._candidates(sources, hypotheses)]
+
+    @torch.inference_mode()
+    def stream(self, batch: Any, source: str) -> Generator[str, None, TextCandidate]:
+        """The text of one row, piece by piece as soon as it is sure; the generator returns the whole.
+
+        Beam search cannot be sure before its end, nor can who replaces unknown words.
+        """
+        batch, written, told = batch.to(self.device), list[int](), 0
+        opening = self.output.opening(self.given, batch, self.forced, self.settings)
+        steps = search(self.model, self.model.start(batch), self.settings, **self._asked(batch, opening))
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                ((found, *_),) = self._candidates([source], end.value)
+                if len(found.text) > told:
+                    yield found.text[told:]
+                return found
+            if isinstance(step, ChosenTokens) and self.aligner is None:
+                written += [token for token in step.token_B.tolist() if token != self.output.tokenizer.end]
+                text = sure(self.output.tokenizer.decode([*self.forced.tolist(), *written]), self.settings.stop)
+                if len(text) > told:
+                    yield text[told:]
+                    told = len(text)
+
+    def _forbidden(self) -> list[int]:
+        """The tokens that are never written."""
+        tokenizer, unknown = self.output.tokenizer, self.settings.unknown != "never"
+        return [token for token in tokenizer.unwritten() if not unknown or token != tokenizer.unknown]
+
+    def _asked(self, batch: Any, opening: Opening) -> dict[str, Any]:
+        """What a search is asked for beside the model, its state and the settings."""
+        tokenizer = self.output.tokenizer
+        return {
+            **opening._asdict(),
+            "end": tokenizer.end,
+            "forbidden": self._forbidden(),
+            "source_real_BS": None if self.output.source is None else batch.real,
+            "rows": [self.search.first + number for number in batch.example_B.tolist()],
+            "text_of": lambda row, tokens: tokenizer.decode(tokens),
+        }
 
     def _ranked(self, candidates: list[TextCandidate]) -> list[TextCandidate]:
         """As many candidates as asked for, best first."""

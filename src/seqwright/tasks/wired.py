@@ -292,7 +292,7 @@ def facts_of(batches: Any, unit: str) -> dict[str, str]:
     """How the batches of the first epoch are made, and how full they are on each side, marks included."""
     match batches:
         case Bucketed():
-            mean_S = batches.lengths(0)[batches.only].sum(0) / batches.in_epoch(0)
+            mean_S = batches.lengths(0)[batches.taken(0)].sum(0) / batches.in_epoch(0)
             told = " and ".join(f"{mean:,.0f}" for mean in mean_S.tolist())
             return {f"{unit} per batch": f"{told}, of at most {batches.tokens:,} on a side"} if told else {}
         case StreamBatches():

@@ -63,7 +63,9 @@ def test_every_file_of_a_card_is_in_a_part(known: Card) -> None:
     named = [name for given in known.parts.values() for name in ([given] if isinstance(given, str) else given)]
     choices = known.choices.get("subset") or known.choices.get("source") or [""]
     paths = {re.sub(r"\{\w+\}", choice, name) for name in named for choice in choices if not name.endswith("%")}
-    beside = {file for file in known.files if "label" in file.path or file.path == known.reading.get("images")}
+    read = [known.reading.get(name, ()) for name in ("images", "captions")]
+    others = {path for each in read for path in ([each] if isinstance(each, str) else each)}
+    beside = {file for file in known.files if "label" in file.path or file.path in others}
     assert {known.file(path) for path in paths} | beside == set(known.files)
 
 

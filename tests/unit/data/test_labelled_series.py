@@ -54,6 +54,12 @@ def test_a_first_line_of_names_is_left_out_and_that_is_told(tmp_path: Path, labe
     assert header_remarks(tmp_path / "plain.csv", label, PLAIN) == []
 
 
+def test_a_label_alone_in_the_first_line_is_a_blank_series(tmp_path: Path) -> None:
+    path = written(tmp_path, "x.tsv", "slow\nfast\t1\t2\n")
+    assert read(path) == [("slow", []), ("fast", [[1.0], [2.0]])]
+    assert header_remarks(path, "first", PLAIN) == []
+
+
 def test_the_label_may_stand_last(tmp_path: Path) -> None:
     path = written(tmp_path, "x.csv", "1,2,up\n3,,down\n")
     assert read(path, label="last") == [("up", [[1.0], [2.0]]), ("down", [[3.0]])]

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from seqwright.data.cards import card
-from seqwright.data.shapes import COLOURS, FORMS, Scene, Shape, caption_of, drawn_scene, masks_of, picture_of
+from seqwright.data.shapes import (
+    COLOURS,
+    FORMS,
+    Scene,
+    Shape,
+    caption_of,
+    drawn_scene,
+    masks_of,
+    named_order,
+    picture_of,
+)
 
 SCENES = [drawn_scene(1, 0, number) for number in range(300)]
 
@@ -56,13 +66,24 @@ def test_captions_say_in_both_languages_what_is_seen() -> None:
     assert caption_of(Scene((left,), 0, 0), "de") == "ein großer roter Kreis"
 
 
+def test_the_order_in_which_shapes_were_drawn_does_not_change_the_caption() -> None:
+    for scene in SCENES:
+        first, *others = scene.shapes
+        assert caption_of(scene._replace(shapes=(first, *reversed(others))), "en") == caption_of(scene, "en")
+        named = [scene.shapes[number] for number in named_order(scene)]
+        assert named[0] == first
+        assert [(int(3 * each.y), int(3 * each.x)) for each in named[1:]] == sorted(
+            (int(3 * each.y), int(3 * each.x)) for each in others
+        )
+
+
 def test_every_relation_holds_between_the_masks() -> None:
     for scene in SCENES:
         where = {
             shape: np.argwhere(mask_YX).mean(0)
             for shape, mask_YX in zip(scene.shapes, masks_of(scene, 96), strict=True)
         }
-        first, *others = scene.shapes
+        first, *others = (scene.shapes[number] for number in named_order(scene))
         told = caption_of(scene, "en").removeprefix(f"a large {first.colour} {first.form}").split(" and ")
         for other, sentence in zip(others, told, strict=False):
             down, right = where[other] - where[first]

@@ -353,7 +353,20 @@ def test_the_longest_length_follows_the_source_unless_set() -> None:
     assert DecodingSettings(longest=7).steps(torch.tensor([3, 20])).tolist() == [7, 7]
 
 
-@pytest.mark.parametrize("settings", [{"beam": 3, "temperature": 1.0}, {"n_best": 2}, {"beam": 0}, {"top_p": 0.0}])
+@pytest.mark.parametrize("temperature", [1e-6, 1e6])
+@pytest.mark.parametrize("repetition_penalty", [1e-6, 1.0, 1e6])
+def test_the_farthest_settings_still_draw_tokens(model: TinyGRU, temperature: float, repetition_penalty: float) -> None:
+    settings = DecodingSettings(temperature=temperature, repetition_penalty=repetition_penalty)
+    rows = decoded(model, model.start(sources(5)), settings, first_B=begins(5), end=END, steps=9, forbidden=[1])
+    assert all(math.isfinite(one.log_probability) for (one,) in rows)
+
+
+EXTREME = [{name: value} for name in ("temperature", "repetition_penalty") for value in (1e-7, 1e7, 1e39, math.inf)]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"beam": 3, "temperature": 1.0}, {"n_best": 2}, {"beam": 0}, {"top_p": 0.0}, *EXTREME]
+)
 def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingError):
         DecodingSettings(**settings)
@@ -364,6 +377,9 @@ def test_what_cannot_be_sampled_is_refused_in_words(model: TinyGRU) -> None:
     with pytest.raises(SettingError, match="1 generators for 2 rows"):
         sample(model, state, DecodingRules(END), first_B=first_B, steps=3, generators=row_generators(0, [0]))
     generators = row_generators(0, [0, 1])
+    for temperature in (1e-7, 1e7, math.inf, math.nan):
+        with pytest.raises(SettingError, match="give one from 1e-06 to 1e\\+06"):
+            with_temperature(torch.zeros(1, 3), temperature)
     with pytest.raises(SettingError, match="temperature is 0"):
         sample(
             model, state, DecodingRules(END), Sampling(temperature=0), first_B=first_B, steps=3, generators=generators
@@ -378,8 +394,9 @@ def test_a_score_compared_with_no_other_is_the_log_probability(model: TinyGRU) -
     assert math.isclose(one.log_probability, sum(one.log_probabilities))
 
 
-@pytest.mark.parametrize("length", [5, 64, 192, 200])
+@pytest.mark.parametrize("length", [5, 64, 127, 128, 192, 200])
 def test_the_first_of_the_largest_values_is_that_of_argmax(length: int) -> None:
     value_BN = torch.randint(7, (11, length), generator=torch.Generator().manual_seed(1)).float()
     value_BN[3] = -torch.inf
+    value_BN[4, -1] = 9.0
     assert torch.equal(first_largest(value_BN), value_BN.argmax(-1))

@@ -193,6 +193,9 @@ def test_a_dictionary_is_what_was_seen_together_most(tmp_path: Path) -> None:
     (tmp_path / "dictionary.tsv").write_text("Hund\tdog\t2\nKatze cat\n")
     with pytest.raises(RunError, match=r"dictionary\.tsv:2: expected a source word, a tab and a target word"):
         load_dictionary(tmp_path)
+    (tmp_path / "dictionary.tsv").write_bytes(b"Hund\tdog\nB\xe4r\tbear\n")
+    with pytest.raises(RunError, match=r"dictionary\.tsv is not UTF-8 \(0xe4 at byte 11\): convert it, or learn"):
+        load_dictionary(tmp_path)
 
 
 # ------------------------------------------------------------------------------------------------ listening

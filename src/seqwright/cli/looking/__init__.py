@@ -1,8 +1,8 @@
 """`look`: what happens inside a run, drawn. Here is decided which picture it is; each is made in a module beside this.
 
-A model with attention shows what it looks at, a translator without it what moves each word, any other recurrent model
-its units over the text, a classifier of series the steps that its label hangs on, or of images, without attention, the
-pixels; all else is asked for.
+A captioner shows where it looks for each word, a model with attention what it looks at, a translator without it what
+moves each word, any other recurrent model its units over the text, a classifier of series the steps that its label
+hangs on, or of images, without attention, the pixels; all else is asked for.
 """
 
 import re
@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from seqwright.analysis.attention import attends
+from seqwright.analysis.captions import writes_captions
 from seqwright.analysis.images import labels_images
 from seqwright.analysis.reading import forecasts_series, foretells, reads_text, translates
 from seqwright.analysis.saliency import MOST_SERIES, labels_series, series_given
@@ -17,6 +18,7 @@ from seqwright.cli.given import given_texts
 from seqwright.cli.given_series import labelled_row, series_table
 from seqwright.cli.looking.attention import draw_alignments, draw_attention
 from seqwright.cli.looking.beam_trees import draw_beam_tree
+from seqwright.cli.looking.captions import draw_caption
 from seqwright.cli.looking.gradients import draw_gradients, draw_initialisations
 from seqwright.cli.looking.images import OPTIONS, draw_images
 from seqwright.cli.looking.reading import draw_lens, draw_surprisal, draw_word
@@ -45,6 +47,9 @@ def look_at(folder: Path, options: LookOptions) -> None:
         draw_images(run, options)
         return
     found = given_texts(options.texts or (), options.file)
+    if writes_captions(run):
+        _draw_caption(run, found, options)
+        return
     if options.beam is not None and not translates(run):
         raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
     if options.beside and not translates(run) and not options.gradients:
@@ -86,6 +91,22 @@ def _draw_series(run: Run, found: list[str], options: LookOptions) -> None:
     if options.file is not None and len(series) == MOST_SERIES:
         say(f"{options.file}: the first {MOST_SERIES} series are looked at, no more")
     draw_saliency(run, series, options.output or run.folder / "pictures", as_json=options.json)
+
+
+def _draw_caption(run: Run, found: list[str], options: LookOptions) -> None:
+    """Where a captioner looks, in an image that is given by its path."""
+    other = next((name for name in options.asked if name != "--layer"), None)
+    if other is not None or options.beside or options.file is not None:
+        named = other or ("--with" if options.beside else "--file")
+        raise SettingError(
+            f"{named} is for other models, and {run.folder} writes captions: give the path of one image, and perhaps "
+            "--layer and --head"
+        )
+    if not found:
+        raise DataError(f"there is nothing to look at: give the path of an image that {run.folder} shall see")
+    where = picture_folder(run, options.output, Path(found[0]).stem)
+    choice = HeadChoice(options.layer, options.head)
+    draw_caption(run, found, options.beam, choice, where, as_json=options.json)
 
 
 def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptions) -> None:
