@@ -269,11 +269,13 @@ def task_between(input: type, output: type) -> str:
     return next(task for task, row in TASKS.items() if [row.input, row.output] == names)
 
 
-def labelled_kind(task: str) -> str:
-    """The labelled examples that the model of a task reads: those of the task that classifies its input, or texts."""
-    read = TASKS[family_of(task)].input
+def labelled_kinds(task: str) -> tuple[str, ...]:
+    """The labelled examples that the model of a task reads, that of a user's files first: those that its input, or what
+    that derives from, is classified with; otherwise texts.
+    """
+    read = _named("inputs", TASKS[family_of(task)].input)
     rows = (row for row in TASKS.values() if row.output == "label.LabelOutput")
-    return next((row.examples[0] for row in rows if row.input == read), "labelled")
+    return next((row.examples for row in rows if issubclass(read, _named("inputs", row.input))), ("labelled",))
 
 
 def distillation_of(task: str) -> str | None:

@@ -145,6 +145,14 @@ def test_other_labels_than_the_run_learnt_are_probed(home: Path, say: Say) -> No
     assert say("probe", "cnn", "--data", "odd", "--test", "odd", "-k", "1", "--json")[0] == 0
 
 
+def test_a_captioner_has_vectors_of_images_too(home: Path) -> None:
+    few = ("data.examples=60", "data.valid=20", "data.test=20", "training.epochs=", "training.steps=2")
+    small = ("model.encoder_width=4", "training.warmup=0", "training.threads=1", "training.device=cpu")
+    run = sw.train("shapes-captions", *few, *small, run=home / "captioner", quiet=True)
+    assert run.embed(str(home / "photos" / "1.png")).shape == (run.model.body.width,)  # type: ignore[union-attr]
+    assert "60 images of the train part" in sw.probe(run, k=5).bank  # a card of images with captions and labels
+
+
 def test_an_ensemble_has_no_vectors_of_its_own(home: Path) -> None:
     with pytest.raises(RunError, match="each has vectors of its own"):
         sw.probe(sw.load([home / "cnn", home / "cnn"]))

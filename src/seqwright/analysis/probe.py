@@ -27,7 +27,7 @@ from seqwright.data.labels import class_counts
 from seqwright.errors import DataError, SettingError, instead
 from seqwright.inputs import Examples
 from seqwright.inputs.text import TextInput
-from seqwright.kinds import TASKS, labelled_kind
+from seqwright.kinds import TASKS, labelled_kinds
 from seqwright.metrics.labels import accuracy, confusion, macro_f1
 from seqwright.outputs import Baselines
 from seqwright.outputs.label import LabelOutput
@@ -137,27 +137,34 @@ def _scores(predicted_M: Numbers, true_M: Numbers, classes: int) -> dict[str, fl
 
 def _parts(run: Run, data: str | Path | None, test: str | Path | None) -> tuple[Part, Part]:
     """What is learnt from, and what is scored."""
-    kind = labelled_kind(run.recipe.task)
+    kinds = labelled_kinds(run.recipe.task)
     if data is None and test is not None:
         raise SettingError("test names what is scored, but data nothing to learn from: give both, or only data")
-    if data is None and TASKS[run.recipe.task].examples[0] != kind:
+    if data is None and _kind_of(run.recipe) not in kinds:
         raise SettingError(
-            f"{run.folder} learnt {run.recipe.task}, and its examples have no labels: name {READERS[kind].examples} "
-            "with --data"
+            f"{run.folder} learnt {run.recipe.task}, and its examples have no labels: name "
+            f"{READERS[kinds[0]].examples} with --data"
         )
-    found = opened_data(*_settings(run, data, test, kind))
+    found = opened_data(*_settings(run, data, test, kinds))
     parts: list[PartName] = found.parts()
     return Part(found, "train"), Part(found, "test" if "test" in parts else "valid")
 
 
-def _settings(run: Run, data: str | Path | None, test: str | Path | None, kind: str) -> tuple[Any, str]:
+def _kind_of(recipe: Any) -> str:
+    """The kind of a run's own examples."""
+    named = recipe.data.model_dump().get("card")
+    return TASKS[recipe.task].examples[0] if named is None else cards()[named].kind
+
+
+def _settings(run: Run, data: str | Path | None, test: str | Path | None, kinds: tuple[str, ...]) -> tuple[Any, str]:
+    kind = kinds[0]
     if data is None:
         return run.recipe.data, kind
     if str(data) in cards() and not expanded(str(data)).exists():
         if test is not None:
             raise SettingError(f"the card {data} has a test part of its own: leave test out")
-        if cards()[str(data)].kind != kind:
-            fitting = [name for name, each in cards().items() if each.kind == kind]
+        if cards()[str(data)].kind not in kinds:
+            fitting = [name for name, each in cards().items() if each.kind in kinds]
             raise SettingError(f"the card {data} has no {READERS[kind].examples}{instead(str(data), fitting)}")
         return cards()[str(data)].settings(card=str(data)), kind
     given = {"train": str(data), "valid": SHARE if test is None else str(test)}
