@@ -21,9 +21,9 @@ def vocabulary(letters: str) -> Tokenizer:
     return Tokenizer.train([letters] * 3, TokenizerSettings(tokenizer="words"), special=("<mask>",))
 
 
-def random_run(folder: Path, plain: dict[str, Any], inputs: Wires, scale: float) -> Run:
+def random_run(folder: Path, plain: dict[str, Any], inputs: Wires, scale: float, seed: int = 6) -> Run:
     """A run that never saw a text, its weights large enough that no two tokens are about as likely."""
-    torch.manual_seed(6)
+    torch.manual_seed(seed)
     recipe = recipe_from({"data": {"train": "none.tsv"}, **plain}, name="random")
     model = model_of(recipe, inputs.sizes())
     with torch.no_grad():
@@ -33,14 +33,16 @@ def random_run(folder: Path, plain: dict[str, Any], inputs: Wires, scale: float)
     return open_run(folder)
 
 
-def translator(folder: Path, block: str, *, shared: bool = True, layers: tuple[int, int] = (2, 3)) -> Run:
+def translator(
+    folder: Path, block: str, *, shared: bool = True, layers: tuple[int, int] = (2, 3), seed: int = 6
+) -> Run:
     sizes: dict[str, Any] = {"width": 16, "heads": 2, "feed_forward": 23, "block": block}
     sizes |= dict(zip(("encoder_layers", "decoder_layers"), layers, strict=True))
     source, target = vocabulary(LETTERS), vocabulary(LETTERS if shared else MORE_LETTERS)
     source = target if shared else source
     inputs = Wires(SourceTextInput(source, shared, 50), TextOutput(target, source, "bleu", False, 50, "drop"))
     plain = {"task": "translation", "model": {"kind": "transformer", **sizes}, "input": {"shared": shared}}
-    return random_run(folder, plain, inputs, scale=1.7)
+    return random_run(folder, plain, inputs, scale=1.7, seed=seed)
 
 
 def language_model(folder: Path, *, layers: int = 3) -> Run:

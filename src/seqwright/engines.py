@@ -28,6 +28,7 @@ from seqwright.interchange.ctranslate2 import (
     ctranslate2_form,
     ctranslate2_library,
     int8_is_exact,
+    int8_is_quick,
     token_names,
     write_ctranslate2,
 )
@@ -46,7 +47,7 @@ USUAL_LENGTH = 15  # tokens, at which its penalty for length, a plain power, gro
 
 
 def with_engine(run: "Run", name: str | None) -> "Run":
-    """The run with the engine of that name: None is the plain path, auto is CTranslate2 where it can serve."""
+    """The run with the engine of that name: None is the plain path, auto CTranslate2 where it serves and is as fast."""
     if name not in {None, *get_args(EngineName)}:
         raise SettingError(f"--engine is '{name}'; choose plain, ctranslate2 or auto")
     if name in {None, "plain"}:
@@ -112,6 +113,8 @@ class CTranslate2Engine:
             return (
                 f"CTranslate2 has no {precision} on this processor: choose another --precision, or use --engine plain"
             )
+        if precision == "int8" and self.optional and not int8_is_quick():
+            return "CTranslate2 is slow in int8 on a processor without instructions for it: use --engine plain"
         if precision == "int8" and not int8_is_exact():
             return (
                 f"CTranslate2 would compute int8 wrongly on this processor, since {MKL}=1 was not in the environment "
@@ -149,11 +152,12 @@ class CTranslate2Engine:
     ) -> Iterator[list[EngineHypothesis]]:
         target = tokenizer_of(self.run.output)
         names, beam = token_names(target).tokens, settings.beam
-        # Without a penalty it stops where we do; with one it ranks by another, so that all of the beam is asked for.
+        # Without a penalty it finds what we do. With one it ranks by another, by which it would leave out what ours
+        # ranks first: so it is asked for all that it may be asked for.
         alpha = settings.length_penalty * USUAL_LENGTH / (5 + USUAL_LENGTH)
         asked: dict[str, Any] = {
             "beam_size": beam,
-            "num_hypotheses": beam if alpha else settings.n_best,
+            "num_hypotheses": round(beam * PATIENCE) if alpha and beam > 1 else settings.n_best,
             "patience": PATIENCE if beam > 1 else 1,
             "length_penalty": alpha,
             "suppress_sequences": [[names[token]] for token in forbidden],

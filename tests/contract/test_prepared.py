@@ -8,10 +8,19 @@ from torch import Tensor, nn
 
 from seqwright.decoding import DecodingSettings, Prefix, decoded, repeated
 from seqwright.decoding.stepper import reordered
+from seqwright.layers import key_value_cache as caching
 from seqwright.layers import prepared as preparing
+from seqwright.layers.blocks import FeedForward
 from seqwright.layers.key_value_cache import KeyValueCache
-from seqwright.layers.positions import NoPositions
-from seqwright.layers.prepared import PackedLinear, PackedTokens, PreparedAttention, prepared, prepared_for
+from seqwright.layers.positions import NoPositions, SinusoidalPositions
+from seqwright.layers.prepared import (
+    PackedLinear,
+    PackedTokens,
+    PreparedAttention,
+    PreparedSinusoids,
+    prepared,
+    prepared_for,
+)
 from seqwright.lineage import MODELS, Model
 from tests import small_models
 from tests.contract.test_positions import DistanceBias, Rotation, T, block, drawn
@@ -76,7 +85,15 @@ class Both:
         self.rows = len(rows)
 
 
+@pytest.fixture(params=["by sums of rows", "by products"])
+def either_way_of_reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on this processor, and as on one without the kernel for sums."""
+    if request.param == "by products":
+        monkeypatch.setattr(caching, "sums_are_quick", lambda x: False)
+
+
 @every_stepper
+@pytest.mark.usefixtures("either_way_of_reading")
 @torch.inference_mode()
 def test_it_agrees_with_the_model_however_rows_are_repeated_moved_and_dropped(row: Model) -> None:
     both = Both(*made(row))
@@ -102,6 +119,7 @@ def test_it_agrees_with_the_model_however_rows_are_repeated_moved_and_dropped(ro
 
 
 @every_stepper
+@pytest.mark.usefixtures("either_way_of_reading")
 @torch.inference_mode()
 def test_where_only_a_few_of_the_beginnings_live_on_it_still_agrees(row: Model) -> None:
     """Long enough that what nobody has grown from is cleared away."""
@@ -113,6 +131,7 @@ def test_where_only_a_few_of_the_beginnings_live_on_it_still_agrees(row: Model) 
 
 
 @every_stepper
+@pytest.mark.usefixtures("either_way_of_reading")
 @torch.inference_mode()
 def test_a_state_stays_what_it_was_whoever_goes_on_from_it(row: Model) -> None:
     """Two ways on from the same state, one after the other, and the first again."""
@@ -222,6 +241,44 @@ def test_a_packed_product_is_that_of_the_layer(shape: tuple[int, ...], outputs: 
     torch.manual_seed(1)
     linear, x_BTD = nn.Linear(7, outputs, bias=bias), torch.randn(shape)
     close(PackedLinear(linear.weight, linear.bias)(x_BTD), linear(x_BTD))
+
+
+@pytest.mark.parametrize("least", [1, 1 << 19], ids=["packed", "small"])
+@torch.inference_mode()
+def test_negative_outputs_become_zeros_on_the_way(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparing, "LARGE", least)
+    linear, x_B1D = nn.Linear(7, 11), torch.randn(3, 1, 7)
+    close(PackedLinear(linear.weight, linear.bias)(x_B1D, "relu"), linear(x_B1D).relu())
+
+
+@torch.inference_mode()
+def test_positions_that_are_looked_up_are_those_that_are_computed_however_far() -> None:
+    positions = SinusoidalPositions(width=6)
+    known = prepared(nn.Sequential(positions))
+    for place_BT in (torch.tensor([[0, 1, 2], [1, 0, 5]]), torch.tensor([[999], [3]]), torch.tensor([[4], [-1]])):
+        assert torch.equal(known(place_BT), positions(place_BT.clamp_min(0)))
+    assert isinstance(known[0], PreparedSinusoids)
+
+
+@torch.inference_mode()
+def test_a_feed_forward_leaves_padding_of_a_text_out() -> None:
+    layer, x_BTD = FeedForward(width=7, inner=11), torch.randn(3, 5, 7)
+    real_BT = torch.arange(5) < torch.tensor([[5], [2], [3]])
+    found_BTD = prepared(layer)(x_BTD, real_BT)
+    close(found_BTD[real_BT], layer(x_BTD)[real_BT])
+    assert not found_BTD[~real_BT].any()
+    close(prepared(layer)(x_BTD), layer(x_BTD))
+    close(prepared(layer)(x_BTD[:, :1], torch.zeros(3, 1, dtype=torch.bool)), layer(x_BTD[:, :1]))
+
+
+@torch.inference_mode()
+def test_the_layers_of_a_step_are_told_once_who_may_read_what() -> None:
+    allowed_R1C = torch.tensor([[[True, False, True]]])
+    bias_R1C = caching.bias_of(allowed_R1C)
+    assert bias_R1C is not None
+    assert bias_R1C.tolist() == [[[0.0, -torch.inf, 0.0]]]
+    assert caching.bias_of(allowed_R1C) is bias_R1C
+    assert caching.bias_of(torch.ones(1, 1, 3, dtype=torch.bool)) is None
 
 
 @torch.inference_mode()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.decoding import DecodingRules, Hypothesis, Prefix, beam_search, greedy, target_log_probability
-from seqwright.decoding.beam import largest
+from seqwright.decoding.beam import largest_sums
 from seqwright.errors import SettingError
 
 BEGIN, END = 0, 1
@@ -298,14 +298,17 @@ def test_hypotheses_of_no_probability_are_not_given() -> None:
     assert [one.tokens for one in found] == [[THOSE], [APPLES]]
 
 
-@pytest.mark.parametrize(("length", "count"), [(7, 3), (64, 1), (1000, 10), (6401, 10)])
-def test_the_largest_values_are_those_of_topk(length: int, count: int) -> None:
-    value_BN = torch.randn(5, length, generator=torch.Generator().manual_seed(length))
-    value_BN[0] = -torch.inf
-    value_BN[1, -1] = 9.0
-    values_BC, place_BC = largest(value_BN, count)
-    assert torch.equal(values_BC, value_BN.topk(count).values)
-    assert torch.equal(value_BN.gather(1, place_BC), values_BC)
+@pytest.mark.parametrize(("length", "count"), [(7, 3), (64, 1), (131, 5), (1000, 10), (6401, 10)])
+def test_the_largest_sums_are_those_of_topk(length: int, count: int) -> None:
+    generator = torch.Generator().manual_seed(length)
+    value_RV, total_BW = torch.randn(5 * 3, length, generator=generator), torch.randn(5, 3, generator=generator)
+    value_RV[:3] = -torch.inf
+    value_RV[4, -1] = 9.0
+    total_BW[2, 1:] = -torch.inf
+    sum_BN = (total_BW.unsqueeze(2) + value_RV.view(5, 3, length)).flatten(1)
+    values_BC, place_BC = largest_sums(total_BW, value_RV, count)
+    assert torch.equal(values_BC, sum_BN.topk(count).values)
+    assert torch.equal(sum_BN.gather(1, place_BC), values_BC)
     assert all(len(set(places)) == count for places in place_BC.tolist())
 
 

@@ -235,3 +235,13 @@ def test_a_text_ends_before_its_first_stop_string() -> None:
     assert before_stop("one", ["two"]) == "one"
     assert before_stop("", []) == ""
     assert sure("caf\ufffd", []) == "caf"
+
+
+@torch.inference_mode()
+def test_the_end_comes_before_the_shortest_length_only_where_nothing_else_is_left() -> None:
+    logits_BV = torch.zeros(3, 131)
+    logits_BV[:2] = -math.inf
+    logits_BV[:2, END] = 1.0
+    logits_BV[0, 100] = 0.0  # a token far from the first ones
+    logp_BV = DecodingRules(END, shortest=2).log_probability(logits_BV, torch.empty(3, 0, dtype=torch.long), 1)
+    assert (logp_BV[:, END] > -math.inf).tolist() == [False, True, False]

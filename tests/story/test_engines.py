@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -217,6 +218,24 @@ def test_a_precision_that_the_processor_lacks_is_refused(say: Say, monkeypatch: 
     monkeypatch.setattr(engines, "int8_is_exact", lambda: False)
     assert "CTranslate2 would compute int8 wrongly on this processor" in refusal(say, *asked, "int8")
     assert len(heard(say, *asked, "float32")) == len(SOME)
+
+
+@needed
+def test_int8_goes_the_plain_path_by_auto_where_ctranslate2_is_slow_in_it(say: Say, monkeypatch: pytest.MonkeyPatch):
+    asked: list[CTranslate2Engine] = []
+    decoded = CTranslate2Engine.decoded
+
+    def noted(self: CTranslate2Engine, *given: Any, **named: Any) -> Any:
+        asked.append(self)
+        return decoded(self, *given, **named)
+
+    monkeypatch.setattr(CTranslate2Engine, "decoded", noted)
+    typed = ["translate", "runs/translator", *SOME, "--engine", "auto", "--compute"]
+    for quick, precision, searches in ((True, "int8", 1), (False, "int8", 0), (False, "float32", 1)):
+        monkeypatch.setattr(engines, "int8_is_quick", lambda quick=quick: quick)
+        asked.clear()
+        assert len(heard(say, *typed, precision)) == len(SOME)
+        assert bool(asked) == bool(searches), (quick, precision)
 
 
 def test_without_the_library_a_sentence_names_what_to_install(say: Say, monkeypatch: pytest.MonkeyPatch):

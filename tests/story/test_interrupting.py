@@ -169,6 +169,7 @@ def test_ctrl_c_while_a_rate_is_searched_for_leaves_no_run(home: Path) -> None:
     assert not (home / "runs/r").exists()
 
 
+@pytest.mark.long
 def test_ctrl_c_in_the_middle_of_eval_writes_nothing(home: Path) -> None:
     (home / "r.toml").write_text(RECIPE.format(steps=2), encoding="utf-8")
     assert Typed(home, "train", "r.toml").ended() == 0

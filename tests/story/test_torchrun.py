@@ -92,12 +92,10 @@ def write(recipe: str) -> None:
     Path("small.toml").write_text(recipe + TRAINING, encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("recipe", "overrides"),
-    [
-        pytest.param(PAIRS, [], id="pairs"),
-        pytest.param(TEXT, ["input.rows=documents"], id="documents", marks=pytest.mark.long),
-    ],
+    [pytest.param(PAIRS, [], id="pairs"), pytest.param(TEXT, ["input.rows=documents"], id="documents")],
 )
 def test_two_processes_train_as_one_and_resume_to_the_same_bytes(recipe: str, overrides: list[str]) -> None:
     write(recipe)

@@ -49,29 +49,32 @@ def beam_steps(
     logits_RV, state, looked_RS = repeated(_opened(model, state, first_B, prefix, coverage), width)
     first: State = state
     floor_B = beam.total_BW.new_full((len(first_B),), NEVER)  # the n_best-th finished score: the bar to exceed
+    longest_B = penalty(limit_B, length_penalty)
     best: Hypotheses = [[] for _ in first_B]
     while True:
         beam = _extended(beam, logits_RV, rules, 2 * width).scored(length_penalty, coverage, looked_RS)
         ended_BW = rules.over(beam.chosen_BWT, row_B.unsqueeze(1).expand_as(beam.total_BW))
         yield beam.growth(row_B, ended_BW, width)
-        better_BW = ended_BW & (beam.score_BW > floor_B.unsqueeze(1))
-        for i, w in better_BW[:, :width].nonzero().tolist():
-            ranked = best[int(row_B[i])]
-            ranked.append(beam.hypothesis(i, w, rules.end, finished=True))
-            ranked[:] = sorted(ranked, key=lambda hypothesis: -hypothesis.score)[:n_best]
-            if len(ranked) == n_best:
-                floor_B[i] = ranked[-1].score
-        beam = _live(beam, ended_BW, width)
+        if bool(ended_BW.any()):
+            better_BW = ended_BW & (beam.score_BW > floor_B.unsqueeze(1))
+            for i, w in better_BW[:, :width].nonzero().tolist():
+                ranked = best[int(row_B[i])]
+                floor_B[i] = _ranked(ranked, beam.hypothesis(i, w, rules.end, finished=True), n_best)
+            beam = _live(beam, ended_BW, width)
+        else:
+            beam = beam.first(width)
         # A live hypothesis can only lose: its log-probability, at most 0, falls with each token, lp is largest at the
         # limit, coverage only takes off. So none scores above total / lp(limit): not above the floor, the row is over.
         full_B = beam.length >= limit_B
-        over_B = full_B | (beam.total_BW[:, 0] / penalty(limit_B, length_penalty) <= floor_B)
-        for i in full_B.nonzero().flatten().tolist():
-            best[int(row_B[i])] += beam.unfinished(i, n_best - len(best[int(row_B[i])]), rules.end)
-        if bool(over_B.all()):
-            return [ranked or [Hypothesis([], [], NEVER, finished=False)] for ranked in best]
+        over_B = full_B | (beam.total_BW[:, 0] / longest_B <= floor_B)
         within = not bool(over_B.any())
-        row_B, limit_B, floor_B, beam = reordered((row_B, limit_B, floor_B, beam), (~over_B).nonzero().flatten())
+        if not within:
+            for i in full_B.nonzero().flatten().tolist():
+                best[int(row_B[i])] += beam.unfinished(i, n_best - len(best[int(row_B[i])]), rules.end)
+            if bool(over_B.all()):
+                return [ranked or [Hypothesis([], [], NEVER, finished=False)] for ranked in best]
+            living = (~over_B).nonzero().flatten()
+            row_B, limit_B, longest_B, floor_B, beam = reordered((row_B, limit_B, longest_B, floor_B, beam), living)
         parent_R = beam.parent_BW.flatten()
         if not torch.equal(parent_R, torch.arange(len(logits_RV), device=parent_R.device)):
             state, first = moved(state, first, parent_R, within=within)
@@ -113,6 +116,10 @@ class _Beam(NamedTuple):
         """The tokens that have been chosen, without the prefix."""
         return self.text_BWT[..., self.text_BWT.shape[-1] - self.length :]
 
+    def first(self, width: int) -> "_Beam":
+        """The best `width` of each row."""
+        return _Beam(*(part[:, :width] for part in self))
+
     def scored(self, alpha: float, coverage: Coverage | None, looked_RS: Tensor | None) -> "_Beam":
         """The same hypotheses, with their scores."""
         score_BW = self.total_BW / penalty(self.length, alpha)
@@ -149,17 +156,21 @@ def _extended(beam: _Beam, logits_RV: Tensor, rules: DecodingRules, count: int) 
     (B, W), V = beam.total_BW.shape, logits_RV.shape[1]
     text_RT = beam.text_BWT.flatten(0, 1)
     logp_RV = rules.log_probability(logits_RV, text_RT, beam.length)
-    # The best of a row are among the best of each of its hypotheses: no sum is made for the rest of the vocabulary.
-    preferred_RC, token_RC = largest(rules.preferred(logits_RV, logp_RV, text_RT), min(count, V))
-    C = preferred_RC.shape[1]
-    total_BN = (beam.total_BW.unsqueeze(-1) + preferred_RC.view(B, W, C)).flatten(1)
-    total_BC, place_BC = total_BN.topk(min(count, W * C))
-    place_BC = place_BC + torch.arange(0, B * W * C, W * C, device=place_BC.device).unsqueeze(1)
-    parent_BC, token_BC = place_BC // C, token_RC.flatten()[place_BC]
+    preferred_RV = rules.preferred(logits_RV, logp_RV, text_RT)
+    total_BC, place_BC = largest_sums(beam.total_BW, preferred_RV, count)
+    token_BC = place_BC % V
+    parent_BC = place_BC // V + torch.arange(0, B * W, W, device=place_BC.device).unsqueeze(1)
     logp_BC = logp_RV[parent_BC, token_BC]
     text_BCT = torch.cat([text_RT[parent_BC], token_BC.unsqueeze(-1)], dim=-1)
     logp_BCT = torch.cat([beam.logp_BWT.flatten(0, 1)[parent_BC], logp_BC.unsqueeze(-1)], dim=-1)
     return _Beam(total_BC, total_BC, text_BCT, logp_BCT, parent_BC)
+
+
+def _ranked(ranked: list[Hypothesis], another: Hypothesis, n_best: int) -> float:
+    """Put another among the best of a row; the score above which one more is among them."""
+    ranked.append(another)
+    ranked[:] = sorted(ranked, key=lambda hypothesis: -hypothesis.score)[:n_best]
+    return ranked[-1].score if len(ranked) == n_best else NEVER
 
 
 def _live(beam: _Beam, ended_BW: Tensor, width: int) -> _Beam:
@@ -171,22 +182,29 @@ def _live(beam: _Beam, ended_BW: Tensor, width: int) -> _Beam:
     return _Beam(*(part[row_B1, place_BW] for part in beam))
 
 
-def largest(value_BN: Tensor, count: int, block: int = 64) -> tuple[Tensor, Tensor]:
-    """The `count` largest values of each row and their places, largest first: `topk`, several times faster.
+def largest_sums(total_BW: Tensor, value_RV: Tensor, count: int, block: int = 64) -> tuple[Tensor, Tensor]:
+    """The `count` largest of total[b, w] + value[b W + w, v] in each row b, largest first, and their places w V + v.
 
-    The largest values lie in the `count` blocks with the largest maxima, so only those blocks are looked into.
+    They lie in the `count` blocks of tokens with the largest maxima: no sum is made for the others.
     """
-    N = value_BN.shape[1]
-    blocks = N // block
-    if blocks <= count:
-        values_BC, place_BC = value_BN.topk(count)
-        return values_BC, place_BC
-    chosen_BC = value_BN[:, : blocks * block].reshape(-1, blocks, block).amax(-1).topk(count).indices
-    place_BCK = chosen_BC.unsqueeze(-1) * block + torch.arange(block, device=value_BN.device)
-    rest_BK = torch.arange(blocks * block, N, device=value_BN.device).expand(len(value_BN), -1)
-    place_BN = torch.cat([place_BCK.flatten(1), rest_BK], dim=1)
-    values_BC, among_BC = value_BN.gather(1, place_BN).topk(count)
-    return values_BC, place_BN.gather(1, among_BC)
+    (B, W), V = total_BW.shape, value_RV.shape[1]
+    value_BWV, blocks = value_RV.view(B, W, V), V // block
+    if W * blocks <= count:
+        sum_BC, place_BC = (total_BW.unsqueeze(2) + value_BWV).flatten(1).topk(min(count, W * V))
+        return sum_BC, place_BC
+    largest_BWN = value_BWV[..., : blocks * block].view(B, W, blocks, block).amax(-1) + total_BW.unsqueeze(2)
+    chosen_BC = largest_BWN.flatten(1).topk(count).indices
+    parent_BC, rest = chosen_BC // blocks, V % block
+    begin_BC = chosen_BC * block + parent_BC * rest
+    place_BN = (begin_BC.unsqueeze(2) + torch.arange(block, device=value_RV.device)).flatten(1)
+    value_BCK = value_BWV.flatten(1).gather(1, place_BN).view(B, count, block)
+    sum_BN = (value_BCK + total_BW.gather(1, parent_BC).unsqueeze(2)).flatten(1)
+    if rest:  # tokens behind the last whole block
+        rest_WN = torch.arange(W * V, device=value_RV.device).view(W, V)[:, V - rest :]
+        place_BN = torch.cat([place_BN, rest_WN.flatten().expand(B, -1)], dim=1)
+        sum_BN = torch.cat([sum_BN, (total_BW.unsqueeze(2) + value_BWV[..., V - rest :]).flatten(1)], dim=1)
+    sum_BC, among_BC = sum_BN.topk(count)
+    return sum_BC, place_BN.gather(1, among_BC)
 
 
 def _check(width: int, n_best: int, alpha: float) -> None:

@@ -4,6 +4,7 @@ B batch · T time · V vocabulary · W beam
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -15,6 +16,7 @@ from seqwright.errors import SettingError
 NEVER = -torch.inf
 NOTHING = -1  # stands in a text where there is no token
 MOST_STEPS = 2**31
+FEW = 64  # tokens
 Stopped = Callable[[int, list[int]], bool]
 """Whether a row, by its number, shall end after the tokens that it has chosen."""
 
@@ -36,14 +38,14 @@ class DecodingRules(NamedTuple):
         """
         logp_BV = logits_BV.float().log_softmax(-1)  # a new tensor: what follows writes into it
         if self.forbidden:
-            logp_BV.index_fill_(1, torch.tensor(self.forbidden, device=logp_BV.device), NEVER)
+            logp_BV.index_fill_(1, _numbers(tuple(self.forbidden), logp_BV.device), NEVER)
         if self.no_repeat:
             _forbid_repeats(logp_BV, text_BT, self.no_repeat)
         if chosen < self.shortest:
             end_B = logp_BV[:, self.end].clone()
             logp_BV[:, self.end] = NEVER
-            stuck_B = logp_BV.amax(1) == NEVER
-            logp_BV[:, self.end] = end_B.where(stuck_B, NEVER)
+            if bool((logp_BV[:, :FEW].amax(1) == NEVER).any()):  # usually one of a few is left, and the rest not read
+                logp_BV[:, self.end] = end_B.where(logp_BV.amax(1) == NEVER, NEVER)
         return logp_BV
 
     def preferred(self, logits_BV: Tensor, logp_BV: Tensor, text_BT: Tensor) -> Tensor:
@@ -69,6 +71,12 @@ class DecodingRules(NamedTuple):
         written_BT = prefix.real_BT if prefix.written_BT is None else prefix.written_BT
         text_BT = prefix.tokens_BT.masked_fill(~written_BT, NOTHING)
         return text_BT.gather(1, written_BT.long().argsort(dim=1, stable=True))
+
+
+@lru_cache(maxsize=8)
+def _numbers(tokens: tuple[int, ...], device: torch.device) -> Tensor:
+    """Tokens as a tensor, which is the same for all steps of a search."""
+    return torch.tensor(tokens, device=device)
 
 
 def _forbid_repeats(logp_BV: Tensor, text_BT: Tensor, size: int) -> None:

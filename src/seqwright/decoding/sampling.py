@@ -154,14 +154,17 @@ def only_min_p(logits_BV: Tensor, p: float) -> Tensor:
 def first_largest(value_BN: Tensor, block: int = 64) -> Tensor:
     """The place of the largest value of each row, of equal ones the first: `argmax`, several times faster.
 
-    It lies in the first block with the largest maximum.
+    It lies in the first block with the largest maximum, or behind the last whole block.
     """
     (rows, N), row_B = value_BN.shape, torch.arange(len(value_BN), device=value_BN.device)
-    if N % block or block >= N:
+    blocks = N // block
+    if blocks < 2:
         return value_BN.argmax(-1)
-    value_BKN = value_BN.view(rows, N // block, block)
+    value_BKN = value_BN[:, : blocks * block].view(rows, blocks, block)
     block_B = value_BKN.amax(-1).argmax(-1)
-    return block_B * block + value_BKN[row_B, block_B].argmax(-1)
+    among_BN = torch.cat([value_BKN[row_B, block_B], value_BN[:, blocks * block :]], dim=1)
+    among_B = among_BN.argmax(-1)
+    return among_B + torch.where(among_B < block, block_B, blocks - 1) * block
 
 
 def drawn(logits_BV: Tensor, number_B: Tensor) -> Tensor:
@@ -198,13 +201,13 @@ def _written(
         yield ChosenTokens(row_B, token_B)
         ended_B = rules.over(text_BT[:, given:], row_B)
         over_B = ended_B | (logp_BT.shape[1] >= limit_B)
-        for i in over_B.nonzero().flatten().tolist():
-            chosen, total = text_BT[i, given:].tolist(), logp_BT[i].tolist()
-            finished = bool(ended_B[i])
-            found[int(row_B[i])] = Hypothesis.of(chosen, total, sum(total), end=rules.end, finished=finished)
-        if len(found) == len(first_B):
-            return [found[row] for row in range(len(first_B))]
         if bool(over_B.any()):
+            for i in over_B.nonzero().flatten().tolist():
+                chosen, total = text_BT[i, given:].tolist(), logp_BT[i].tolist()
+                finished = bool(ended_B[i])
+                found[int(row_B[i])] = Hypothesis.of(chosen, total, sum(total), end=rules.end, finished=finished)
+            if len(found) == len(first_B):
+                return [found[row] for row in range(len(first_B))]
             live_B = (~over_B).nonzero().flatten()
             row_B, limit_B, text_BT, logp_BT = reordered((row_B, limit_B, text_BT, logp_BT), live_B)
             token_B, state = reordered((token_B, state), live_B)

@@ -43,7 +43,8 @@ class Attention(nn.Module):
         head_h = softmax(Q_h K_h^T / sqrt(K)) V_h        MultiHead = Concat(head_1 … head_H) W^O
 
     Self-attention is `attention(x, x)`; cross-attention is `attention(x, memory)`. Decoding computes the
-    memory's keys and values once with `remember` and then only calls `recall`. `view` says who reads whom. GPT and
+    memory's keys and values once with `remember` and then only calls `recall`; `continued` does both for what reads
+    itself and what was before it. `view` says who reads whom. GPT and
     BERT add a bias to every projection, and drop a share of the weights in training. What it is told of places, the
     module `positions` decides.
     """
@@ -72,6 +73,22 @@ class Attention(nn.Module):
     def forward(self, x_BTD: Tensor, memory_BSD: Tensor, allowed: Allowed = None) -> Tensor:
         """What each of `x_BTD` reads of what it may."""
         return self.recall(x_BTD, self.remember(memory_BSD), allowed)
+
+    def continued(
+        self,
+        x_BTD: Tensor,
+        past: KeysValues | None,
+        allowed: Allowed = None,
+        position_BT: Tensor | None = None,
+        position_BC: Tensor | None = None,
+    ) -> tuple[Tensor, KeysValues]:
+        """What each of `x_BTD` reads of the past and of `x_BTD` itself, and what later ones will read: both of these.
+
+        `position_BC` are the places of the past and of these, `position_BT` of these alone.
+        """
+        now = self.remember(x_BTD, position_BT)
+        past = now if past is None else past.extended(now)
+        return self.recall(x_BTD, past, allowed, position_BT, position_BC), past
 
     def remember(self, memory_BSD: Tensor, position_BS: Tensor | None = None) -> KeysValues:
         """The keys and values of a memory."""
@@ -125,6 +142,12 @@ def split_heads(x_BTD: Tensor, heads: int) -> Tensor:
 def not_later(new: int, every: int, device: torch.device) -> Tensor:
     """`order_TC`: True where the last `new` of `every` position may read a position, itself or an earlier one."""
     return torch.ones(new, every, dtype=torch.bool, device=device).tril_(every - new)
+
+
+def who_may_read(position_BC: Tensor, new: int) -> Tensor:
+    """`allowed_BTC`: who of the last `new` may read which of all positions; padding is at -1, and nobody reads it."""
+    allowed_B1C = (position_BC >= 0).unsqueeze(1)
+    return allowed_B1C if new == 1 else allowed_B1C & not_later(new, position_BC.shape[1], position_BC.device)
 
 
 def fused_attention(

@@ -130,8 +130,7 @@ class EncoderBlock(nn.Module):
     def forward(self, x_BSD: Tensor, allowed_B1S: Tensor, position_S: Tensor | None = None) -> Tensor:
         """`allowed_B1S` is True at the real positions of the sentence."""
         y_BSD = self.around_attention.before(x_BSD)
-        memory = self.attention.remember(y_BSD, position_S)
-        change_BSD = self.attention.recall(y_BSD, memory, allowed_B1S, position_S, position_S)
+        change_BSD, _ = self.attention.continued(y_BSD, None, allowed_B1S, position_S, position_S)
         x_BSD = self.around_attention.after(x_BSD, change_BSD)
         y_BSD = self.around_feed_forward.before(x_BSD)
         return self.around_feed_forward.after(x_BSD, self.feed_forward(y_BSD, allowed_B1S.squeeze(1)))
@@ -169,9 +168,7 @@ class DecoderBlock(nn.Module):
         position_BT = None if position_BC is None else position_BC[:, position_BC.shape[1] - x_BTD.shape[1] :]
         real_BT = None if position_BT is None else position_BT >= 0
         y_BTD = self.around_attention.before(x_BTD)
-        now = self.attention.remember(y_BTD, position_BT)
-        past = now if past is None else past.extended(now)
-        change_BTD = self.attention.recall(y_BTD, past, allowed_BTC, position_BT, position_BC)
+        change_BTD, past = self.attention.continued(y_BTD, past, allowed_BTC, position_BT, position_BC)
         x_BTD = self.around_attention.after(x_BTD, change_BTD)
         y_BTD = self.around_source_attention.before(x_BTD)
         x_BTD = self.around_source_attention.after(x_BTD, self.source_attention.recall(y_BTD, source, allowed_B1S))
@@ -231,9 +228,7 @@ class Block(nn.Module):
         """
         position_BT = None if position_BC is None else position_BC[:, position_BC.shape[1] - x_BTD.shape[1] :]
         y_BTD = self.around_attention.before(x_BTD)
-        now = self.attention.remember(y_BTD, position_BT)
-        past = now if past is None else past.extended(now)
-        change_BTD = self.attention.recall(y_BTD, past, allowed, position_BT, position_BC)
+        change_BTD, past = self.attention.continued(y_BTD, past, allowed, position_BT, position_BC)
         x_BTD = self.around_attention.after(x_BTD, change_BTD)
         change_BTD = self.feed_forward(self.around_feed_forward.before(x_BTD))
         return self.stream(self.around_feed_forward.after(x_BTD, change_BTD)), past

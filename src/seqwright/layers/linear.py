@@ -71,9 +71,12 @@ class OneDNNLinear(Function):
         )
 
 
-def product(x_NC: Tensor, weight_DC: Tensor, bias_D: Tensor | None) -> Tensor:
-    """The same by oneDNN, which torch's own compiler calls like this; the weight may be packed for it."""
-    y_ND: Tensor = torch.ops.mkldnn._linear_pointwise(x_NC, weight_DC, bias_D, "none", [], "")
+def product(x_NC: Tensor, weight_DC: Tensor, bias_D: Tensor | None, then: str = "none") -> Tensor:
+    """The same by oneDNN, which torch's own compiler calls like this; the weight may be packed for it.
+
+    `then` is what becomes of the outputs on the way, such as "relu".
+    """
+    y_ND: Tensor = torch.ops.mkldnn._linear_pointwise(x_NC, weight_DC, bias_D, then, [], "")
     return y_ND
 
 

@@ -129,4 +129,5 @@ class SinusoidalGrid(nn.Module):
 def next_positions(position_BC: Tensor, real_BT: Tensor) -> Tensor:
     """`position_BT` of new tokens after those at `position_BC`; padding, which may stand anywhere, is at -1."""
     read_B1 = (position_BC >= 0).sum(1, keepdim=True)
-    return (read_B1 + real_BT.cumsum(1) - 1).masked_fill(~real_BT, -1)
+    position_BT = read_B1 if real_BT.shape[1] == 1 else read_B1 + real_BT.cumsum(1) - 1
+    return torch.where(real_BT, position_BT, -1)

@@ -10,7 +10,7 @@ import torch
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.layers.attention import Allowed, Attention, Causal, KeysValues, not_later
+from seqwright.layers.attention import Allowed, Attention, Causal, KeysValues, not_later, who_may_read
 from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PreNorm
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenTable, TokenVectors
@@ -192,8 +192,7 @@ class GPT(nn.Module):
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
         """Read tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
         position_BC = torch.cat((state.position_BC, next_positions(state.position_BC, real_BT)), dim=1)
-        order_TC = not_later(real_BT.shape[1], position_BC.shape[1], tokens_BT.device)
-        allowed_BTC = (position_BC >= 0).unsqueeze(1) & order_TC
+        allowed_BTC = who_may_read(position_BC, real_BT.shape[1])
         h_BTD, past = self.run_blocks(tokens_BT, position_BC, allowed_BTC, state.past)
         return self.logits(h_BTD), GPTState(past, position_BC)
 

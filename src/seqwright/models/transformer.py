@@ -11,7 +11,7 @@ import torch
 from pydantic import PositiveInt, field_validator, model_validator
 from torch import Tensor, nn
 
-from seqwright.layers.attention import Attention, KeysValues, not_later
+from seqwright.layers.attention import Attention, KeysValues, who_may_read
 from seqwright.layers.blocks import (
     ALIGNING,
     READING,
@@ -186,8 +186,7 @@ class TransformerDecoder(Decoder):
         """`h_BTD`, of which `read` makes logits."""
         position_BT = next_positions(state.position_BC, real_BT)
         position_BC = torch.cat((state.position_BC, position_BT), dim=1)
-        order_TC = not_later(real_BT.shape[1], position_BC.shape[1], tokens_BT.device)
-        allowed_BTC, allowed_B1S = (position_BC >= 0).unsqueeze(1) & order_TC, state.source_real_BS.unsqueeze(1)
+        allowed_BTC, allowed_B1S = who_may_read(position_BC, real_BT.shape[1]), state.source_real_BS.unsqueeze(1)
         x_BTD = self.embedding(tokens_BT, position_BT)
         past: list[KeysValues] = []
         for block, before, source in zip(self.blocks, state.past, state.source, strict=True):

@@ -394,8 +394,9 @@ def test_a_score_compared_with_no_other_is_the_log_probability(model: TinyGRU) -
     assert math.isclose(one.log_probability, sum(one.log_probabilities))
 
 
-@pytest.mark.parametrize("length", [5, 64, 192, 200])
+@pytest.mark.parametrize("length", [5, 64, 127, 128, 192, 200])
 def test_the_first_of_the_largest_values_is_that_of_argmax(length: int) -> None:
     value_BN = torch.randint(7, (11, length), generator=torch.Generator().manual_seed(1)).float()
     value_BN[3] = -torch.inf
+    value_BN[4, -1] = 9.0
     assert torch.equal(first_largest(value_BN), value_BN.argmax(-1))
