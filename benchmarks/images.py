@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,13 +47,15 @@ def main() -> None:
     if given.features is not None:
         figure = figure._replace(recipes=("flickr8k-captions",))
         more = (f"data.features={given.features.resolve()}", "input.size=")
-    named = "" if given.features is None else "-features"
+    named, quick = "" if given.features is None else "-features", "-quick" if given.quick else ""
     found: dict[str, list[dict[str, Any]]] = {}
     settings: dict[str, Any] = {}
     for name in figure.recipes:
         for seed in range(1, 1 + (1 if given.quick else given.seeds or SEEDS)):
-            run = given.runs / f"{name}{named}-seed-{seed}{'-quick' if given.quick else ''}"
-            trained(name, seed, run, *more, *(QUICK if given.quick else ()))
+            run = given.runs / f"{name}{named}-seed-{seed}{quick}"
+            of = figure.begins.get(name)
+            begun = () if of is None else (f"model.weights={given.runs / f'{of}-seed-{seed}{quick}'}",)
+            trained(name, seed, run, *begun, *more, *((*QUICK, *figure.small) if given.quick else ()))
             found.setdefault(name + named, []).append(figure.judged(run))
             settings[name + named] = tomllib.loads((run / "resolved.toml").read_text(encoding="utf-8"))
     show(figure.columns, figure.rows(found))
@@ -110,6 +112,8 @@ class Figure(NamedTuple):
     judged: Callable[[Path], dict[str, Any]]
     columns: Sequence[str]
     rows: Callable[[dict[str, list[dict[str, Any]]]], Sequence[Sequence[str]]]
+    begins: Mapping[str, str] = {}  # recipes whose runs begin from those of others with the same seed
+    small: Sequence[str] = ()  # what makes them small, for a quick look
 
 
 def of_labels(found: dict[str, list[dict[str, Any]]]) -> Sequence[Sequence[str]]:
@@ -124,6 +128,8 @@ FIGURES = {
         captions.judged_shapes,
         captions.SHAPES,
         captions.of_shapes,
+        {"shapes-captions-hard": "shapes-captions"},
+        ("data.examples=300", "data.valid=30", "data.test=30"),
     ),
     "captions-flickr8k": Figure(
         ("flickr8k-captions",), captions.judged_photographs, captions.PHOTOGRAPHS, captions.rows_of_photographs

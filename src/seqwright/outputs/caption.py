@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median_low
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -199,12 +200,18 @@ class CaptionOutput(TextOutput):
 
 
 def constant_caption(several: Iterable[Sequence[str]]) -> str:
-    """The caption that fits the most images: its n-grams of each length are, on average, said of the most of them."""
-    images, every = Grams(), dict[str, Grams]()
+    """The caption of median length that fits the most images.
+
+    Its n-grams of each length are, on average, said of the most of them. Of any length it would be a short one, which
+    scores punish.
+    """
+    images, every, lengths = Grams(), dict[str, Grams](), list[int]()
     for captions in several:
         found = {text: grams_of(caption_words(text)) for text in captions}
         images.update({gram for each in found.values() for gram in each})
         every |= found
+        lengths += [len(caption_words(text)) for text in captions]
+    usual = median_low(lengths)
     most = {n: max((count for gram, count in images.items() if len(gram) == n), default=1) for n in LENGTHS}
 
     def fitting(text: str) -> float:
@@ -212,4 +219,4 @@ def constant_caption(several: Iterable[Sequence[str]]) -> str:
         shares = ([images[gram] for gram in every[text].elements() if len(gram) == n] for n in LENGTHS)
         return sum(sum(counts) / len(counts) / most[n] for n, counts in zip(LENGTHS, shares, strict=True) if counts)
 
-    return max(sorted(every), key=fitting)
+    return max((text for text in sorted(every) if len(caption_words(text)) == usual), key=fitting)

@@ -24,7 +24,7 @@ SIDE = 0.9  # inches of an image and the gap beside it
 GAP = 0.08  # of that
 LETTER = 7.0  # points
 CAPTIONED, WIDE = 4, 1.8  # images with captions beside each other, inches of one and the gap beside it
-LINES, LETTERS = 4, 34  # of a caption, and in a line
+LINES, LETTERS = 4, 31  # of a caption, and in a line
 DRAWN = 8  # images of an augmentation
 
 
