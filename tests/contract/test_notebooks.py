@@ -88,7 +88,7 @@ def test_what_is_seen_first_is_drawn(tiny: Tiny, run: Run) -> None:
     assert look.figure(name).get_size_inches() == pytest.approx(look.figures()[name].get_size_inches())
     with pytest.raises(UserError, match=r"there is no figure 'none' of this"):
         look.figure("none")
-    with pytest.raises(UserError, match=r"the (text|question) is blank"):
+    with pytest.raises(UserError, match=r"the (text|question) is blank|there is no file  : it was looked for in"):
         run.look(" ")
 
 
@@ -105,6 +105,7 @@ def test_what_is_seen_first_is_drawn(tiny: Tiny, run: Run) -> None:
         ("text-classification", "initialisations"),
         ("translation", "attention"),
         ("series-classification", "saliency"),
+        ("image-captioning", "caption"),
     ],
 )
 def test_everything_that_can_be_seen_is_drawn(

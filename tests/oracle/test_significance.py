@@ -227,7 +227,7 @@ def made_up(kind: str, rng: np.random.Generator, seed: int) -> list[dict[str, An
     """300 answers of a kind by one of two rows, which are right about as often; what is right is the same in both."""
     right = np.random.default_rng(9)
     references = corpus(300)
-    texts = spoilt(references, 0.3, seed)
+    others, texts = spoilt(references, 0.2, 3), spoilt(references, 0.3, seed)
 
     def guessed(classes: str, share: float) -> tuple[str, str]:
         label = str(right.choice([*classes]))
@@ -237,6 +237,11 @@ def made_up(kind: str, rng: np.random.Generator, seed: int) -> list[dict[str, An
         match kind:
             case "hypothesis":
                 return {"source": f"w{number}", "reference": references[number], "hypothesis": texts[number]}
+            case "references":
+                return {"references": [references[number], others[number]], "hypothesis": texts[number]}
+            case "places":
+                path = right.uniform(0, 7, (5, 2))
+                return {"places": path.tolist(), "predicted": (path + rng.normal(0, 0.4, (5, 2))).tolist()}
             case "log_probability":
                 return {"text": references[number], "log_probability": -float(rng.gamma(9, 1))}
             case "label":

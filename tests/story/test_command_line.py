@@ -299,7 +299,7 @@ def test_every_help_text_can_be_read(say, verb: str):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["trian"], "seqwright: no such command 'trian'. Did you mean 'train'?"),
+        (["trian"], "seqwright: no such command 'trian'. Did you mean 'train', 'track'?"),
         (["data", "gett"], "seqwright data: no such command 'gett'. Did you mean 'get'?"),
         (["translate"], "seqwright translate: missing argument 'RUN'; see seqwright translate --help"),
         (["translate", "runs/x", "--beam"], "seqwright translate: option '--beam' requires an argument; see seqwright"),

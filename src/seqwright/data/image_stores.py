@@ -141,6 +141,11 @@ class Archive(Store):
         return DataError(f"there is no file below '{self.inner}' in {self.location}: see what the archive has")
 
 
+def is_folder(info: zipfile.ZipInfo) -> bool:
+    """Whether something in an archive is a folder; a damaged one may have things without a name."""
+    return info.filename.endswith("/")
+
+
 class Zip(Archive):
     """A folder inside of a .zip file, whose files are read in any order."""
 
@@ -148,7 +153,7 @@ class Zip(Archive):
         """Every file in alphabetical order."""
         archive, empty = self._archive, True
         for info in sorted(archive.infolist(), key=lambda info: info.filename):
-            below = None if info.is_dir() else self.below(info.filename)
+            below = None if is_folder(info) else self.below(info.filename)
             if below is not None:
                 empty = False
                 yield ImageFile(below, partial(self._content, info), partial("{}:{}".format, info.CRC, info.file_size))
@@ -157,7 +162,7 @@ class Zip(Archive):
 
     def folders(self) -> set[str]:
         """Those that the archive lists."""
-        every = filter(None, (self.below(info.filename) for info in self._archive.infolist() if info.is_dir()))
+        every = filter(None, (self.below(info.filename) for info in self._archive.infolist() if is_folder(info)))
         return {path.parts[0] for path in every}
 
     @cached_property

@@ -21,6 +21,7 @@ from seqwright.data.files import existing
 from seqwright.data.image_sources import no_image
 from seqwright.data.image_stores import content_of
 from seqwright.data.images import ImageExample
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Picture, Room, Stacked
 from seqwright.inputs.augmentations import AUGMENTATIONS, augmented
@@ -89,6 +90,8 @@ def checked_scale(plain: Any) -> tuple[Frame, tuple[float, ...], tuple[float, ..
     mean_C, deviation_C = (tuple(map(float, plain[name])) for name in ("mean", "deviation"))
     if min(frame) < 1 or frame.channels not in {1, 3} or not len(mean_C) == len(deviation_C) == frame.channels:
         raise ValueError("expected a size, and a mean and a deviation of each channel")
+    if frame.rows * frame.columns > (most := file_limits().pixels):
+        raise ValueError(f"expected at most {most:,} pixels")
     if not all(deviation > 0 for deviation in deviation_C):
         raise ValueError("expected deviations above 0")
     return frame, mean_C, deviation_C

@@ -119,6 +119,14 @@ def test_a_damaged_archive_is_refused(folder: Path, form: str) -> None:
         list(data(path / "pets").examples("train"))
 
 
+def test_something_without_a_name_in_an_archive_is_passed_over(folder: Path) -> None:
+    path = packed(folder, ".zip")
+    before = [example.name for example in data(path / "pets").examples("train")]
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(zipfile.ZipInfo(""), b"nothing")
+    assert [example.name for example in data(path / "pets").examples("train")] == before
+
+
 def test_a_folder_that_an_archive_lacks_is_refused(folder: Path) -> None:
     for form in (".zip", ".tar"):
         with pytest.raises(DataError, match="there is no file below 'cats' in"):

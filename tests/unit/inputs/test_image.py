@@ -1,5 +1,6 @@
 """Images as an input: one size, scaled by the training part, augmented from (seed, epoch, number)."""
 
+import dataclasses
 import shutil
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from seqwright.batches import Place
 from seqwright.data.cards import cache_folder
 from seqwright.data.decoded_images import Undecoded
 from seqwright.data.images import ImageExample
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Given, Room
 from seqwright.inputs import fitted_images as fitting
 from seqwright.inputs.augmentations import AUGMENTATIONS
@@ -193,6 +194,14 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     input.save(tmp_path)
     assert ImageInput.load(tmp_path) == input
     assert ImageInput.load(tmp_path).fingerprint() == input.fingerprint() != learnt().fingerprint()
+
+
+@pytest.mark.parametrize("rows", [8192 * 8193, 10**12])
+def test_a_saved_size_beyond_any_image_is_refused(rows: int, tmp_path: Path) -> None:
+    input = learnt()
+    dataclasses.replace(input, frame=input.frame._replace(rows=rows, columns=1)).save(tmp_path)
+    with pytest.raises(RunError, match=r"image\.json cannot be read as image \(expected at most 67,108,864 pixels\)"):
+        ImageInput.load(tmp_path)
 
 
 def test_a_contact_sheet_has_every_label() -> None:
