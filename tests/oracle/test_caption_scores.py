@@ -1,6 +1,7 @@
 """Scores of captions against what COCO's own code says; `caption_scores.py` makes the file, and says how."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,10 @@ def test_images_without_references_are_refused() -> None:
         caption_scores(["a", "b"], [["a"], []])
     with pytest.raises(DataError, match="1 captions for 2 images"):
         caption_scores(["a"], [["a"], ["b"]])
+
+
+def test_captions_that_are_too_short_pay_for_it() -> None:
+    """exp(1 - r/c), of the closest references: 2 + 3 words were said where 4 + 3 would have been right."""
+    found = caption_scores(["a dog", "a red ball"], [["a dog runs away", "the dogs of my aunt run"], ["a red ball"]])
+    assert found["bleu_1"].value == pytest.approx(100 * math.exp(1 - 7 / 5))
+    assert found["bleu_2"].value == pytest.approx(100 * math.exp(1 - 7 / 5))
