@@ -68,8 +68,8 @@ def look_at(folder: Path, options: LookOptions) -> None:
         forecasts = (
             f"see what it forecasts with `{_forecast(run)}`, or how far back in time it is felt with --gradients"
         )
-        judged = f"look draws models that do; see how good it is with `{command('eval', str(folder))}`"
-        told = forecasts if forecasts_series(run) else judged
+        scores = f"look draws models that do; see how good it is with `{command('eval', str(folder))}`"
+        told = forecasts if forecasts_series(run) else scores
         raise RunError(f"{folder} learnt {task} and reads no text; {told}")
     if not found:
         raise DataError(f"there is nothing to look at: say a text that {folder} shall read")
