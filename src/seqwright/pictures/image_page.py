@@ -5,7 +5,6 @@ Pointing at a patch, or reaching it with the arrow keys, shows where that patch 
 
 import base64
 import io
-import json
 from importlib import resources
 from typing import Any
 
@@ -14,6 +13,7 @@ from PIL import Image
 
 from seqwright.pictures import Array
 from seqwright.pictures.image_maps import ImageAttention, Pixels
+from seqwright.pictures.page import script_json
 from seqwright.pictures.still_page import escaped
 
 FOLDER = resources.files("seqwright") / "pictures"
@@ -26,7 +26,7 @@ def image_page(found: ImageAttention, *, title: str, before: tuple[str, ...] = (
         "TITLE": escaped(title),
         "SENTENCE": escaped(found.seen.sentence),
         "STYLE": (FOLDER / "image_page.css").read_text(encoding="utf-8"),
-        "DATA": _json(_packed(found, before)),
+        "DATA": script_json(_packed(found, before)),
         "SCRIPT": (FOLDER / "image_page.js").read_text(encoding="utf-8"),
     }
     pieces = FRAME.split("@@")  # in one pass, so that a word of the user that looks like a place stays a word
@@ -67,14 +67,6 @@ def _data_address(pixels_YXC: Pixels) -> str:
     held = io.BytesIO()
     Image.fromarray(pixels_YXC[:, :, 0] if pixels_YXC.shape[2] == 1 else pixels_YXC).save(held, "PNG")
     return f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode()}"
-
-
-def _json(value: Any) -> str:
-    """JSON that may stand inside a script element: no character of it can end the element or open a comment."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 FRAME = """<!DOCTYPE html>

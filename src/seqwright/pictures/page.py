@@ -31,7 +31,7 @@ def attention_page(looked: Looked, choice: HeadChoice | None = None) -> str:
         "SOURCE": escaped(looked.source),
         "TARGET": _target(looked),
         "STYLE": (FOLDER / "page.css").read_text(encoding="utf-8"),
-        "DATA": _json({name: _packed(name, kind) for name, kind in looked.maps.items()}),
+        "DATA": script_json({name: _packed(name, kind) for name, kind in looked.maps.items()}),
         "SCRIPT": (FOLDER / "page.js").read_text(encoding="utf-8"),
     }
     # One pass over the frame, so that a word of the user that looks like a place in it stays a word.
@@ -62,7 +62,7 @@ def _packed(name: str, kind: AttentionMap) -> dict[str, Any]:
     }
 
 
-def _json(value: Any) -> str:
+def script_json(value: Any) -> str:
     """JSON that may stand inside a script element: no character of it can end the element or open a comment."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
